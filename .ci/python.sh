@@ -48,7 +48,7 @@ printf '%s, %s bytes\n' "${wheel##*/}" "$bytes"
 # From a folder where the sources are not: what is tested is what is in the wheel, the same for each Python. So all tests run
 # with the newest, and with the others those of what a Python does differently: values, errors, calls, processes.
 for python in "${all[@]}"; do
-    more=() tests=(test_calls.py test_errors.py test_tables.py test_testbed.py)
+    more=() tests=(test_calls.py test_errors.py test_tables.py test_testbed.py test_travel.py)
     if [ "$python" = "$newest" ]; then
         more=(distributed duckdb mypy numpy polars pyarrow tqdm) tests=(.)
     fi

@@ -7,6 +7,7 @@ use crate::errors::input;
 use pyo3::conversion::FromPyObjectOwned;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::collections::BTreeSet;
 use thalweg::Testbed;
 use thalweg_testbeds::Loss;
 use thalweg_units::{Channel, Duration, NodeId};
@@ -47,6 +48,16 @@ impl<'py> Ask<'py> {
     /// A seed.
     pub(crate) fn seed(&self, name: &str) -> PyResult<Option<u64>> {
         self.get(name, SEED)
+    }
+    /// Seeds, each once: a run that counts twice makes intervals too narrow.
+    pub(crate) fn seeds(&self) -> PyResult<Option<Vec<u64>>> {
+        let seeds: Option<Vec<u64>> = self.get("seeds", "seeds from 0 on, such as range(1, 31)")?;
+        let mut known = BTreeSet::new();
+        let mut twice = seeds.iter().flatten().filter(|seed| !known.insert(**seed));
+        match twice.next() {
+            Some(seed) => Err(input("seeds", &format!("seeds: {seed} stands there twice"))),
+            None => Ok(seeds),
+        }
     }
     /// A time in seconds.
     pub(crate) fn seconds(&self, name: &str) -> PyResult<Option<Duration>> {

@@ -1,7 +1,8 @@
 //! Calls that take long: work runs on a thread of its own, and the caller waits for it, ready for Ctrl-C and for progress.
 //!
 //! The worker never asks for the interpreter. The caller leaves it to others while it waits, and takes it every [`TICK`]
-//! to look for signals and to tell progress. Time base: wall clock. Tests: `tests/test_calls.py`.
+//! to look for signals and to tell progress. Some steps of a simulation take seconds: a worker that was told to stop and is in
+//! the middle of one is left to end by itself, and what it gives is dropped. Time base: wall clock. Tests: `tests/test_calls.py`.
 
 use crate::errors::{bug, raised};
 use pyo3::prelude::*;
@@ -9,12 +10,14 @@ use std::any::Any;
 use std::ops::ControlFlow;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 /// The caller waits no longer at a time.
 const TICK: Duration = Duration::from_millis(50);
+/// A worker that was told to stop has so long to do so before the caller goes on without it.
+const GRACE: Duration = Duration::from_millis(200);
 /// The stack of a worker, in bytes: that of a program's first thread.
 const STACK: usize = 8 << 20;
 
@@ -55,12 +58,12 @@ impl Desk {
         self.note().is_over = true;
         self.changed.notify_all();
     }
-    /// What the note says after a tick, or once all is over.
-    fn wait(&self) -> Note {
+    /// What the note says after `time`, or once all is over.
+    fn wait(&self, time: Duration) -> Note {
         let note = self.note();
         let waited = self
             .changed
-            .wait_timeout_while(note, TICK, |note| !note.is_over);
+            .wait_timeout_while(note, time, |note| !note.is_over);
         waited.unwrap_or_else(PoisonError::into_inner).0.clone()
     }
 }
@@ -70,59 +73,53 @@ impl Desk {
 ///
 /// # Errors
 /// That of the work; a bug where it panics.
-pub(crate) fn attend<T: Send>(
+pub(crate) fn attend<T: Send + 'static>(
     py: Python<'_>,
     progress: Option<Bound<'_, PyAny>>,
-    work: impl FnOnce(&Desk) -> Result<T, thalweg::Error> + Send,
+    work: impl FnOnce(&Desk) -> Result<T, thalweg::Error> + Send + 'static,
 ) -> PyResult<T> {
     let told = py
         .import("thalweg._progress")?
         .call_method1("told", (progress,))?;
-    let desk = Desk::default();
-    let done = thread::scope(|scope| {
-        let worker = || {
-            let done = catch_unwind(AssertUnwindSafe(|| work(&desk)));
-            desk.end();
-            done
-        };
-        let worker = thread::Builder::new()
-            .stack_size(STACK)
-            .spawn_scoped(scope, worker)?;
-        let watched = watch(py, &desk, &told);
-        // It is over, and about to end.
-        let done = py.detach(|| worker.join());
-        watched?;
-        match done.and_then(|done| done) {
-            Ok(done) => done.map_err(raised),
-            Err(panic) => Err(bug(&words(&*panic))),
-        }
-    });
+    let desk = Arc::new(Desk::default());
+    let its = desk.clone();
+    let worker = move || {
+        let done = catch_unwind(AssertUnwindSafe(|| work(&its)));
+        its.end();
+        done
+    };
+    let worker = thread::Builder::new().stack_size(STACK).spawn(worker)?;
+    let watched = watch(py, &desk, &told);
     let closed = told.call_method0("close");
-    let done = done?;
+    watched?;
     closed?;
-    Ok(done)
+    // It is over, and about to end.
+    match py.detach(|| worker.join()).and_then(|done| done) {
+        Ok(done) => done.map_err(raised),
+        Err(panic) => Err(bug(&words(&*panic))),
+    }
 }
 
-/// Waits until all is over; the first thing that is raised meanwhile stops the work.
+/// Waits until all is over. The first thing that is raised meanwhile stops the work, and is the error.
 fn watch(py: Python<'_>, desk: &Desk, told: &Bound<'_, PyAny>) -> PyResult<()> {
-    let (mut shown, mut raised) = (Note::default(), Ok(()));
+    let mut shown = Note::default();
     loop {
-        let note = py.detach(|| desk.wait());
+        let note = py.detach(|| desk.wait(TICK));
         let is_over = note.is_over;
-        if raised.is_ok() {
-            raised = py.check_signals();
-            let is_new = note.total > 0 && note != shown;
-            if raised.is_ok() && is_new {
-                raised = told.call1((note.done, note.total, &*note.label)).map(drop);
-                shown = note;
-            }
-            if raised.is_err() {
-                desk.stop.store(true, Ordering::Relaxed);
-            }
+        let is_new = note.total > 0 && note != shown;
+        let heard = py.check_signals().and_then(|()| match is_new {
+            true => told.call1((note.done, note.total, &*note.label)).map(drop),
+            false => Ok(()),
+        });
+        if heard.is_err() {
+            desk.stop.store(true, Ordering::Relaxed);
+            py.detach(|| desk.wait(GRACE));
         }
+        heard?;
         if is_over {
-            return raised;
+            return Ok(());
         }
+        shown = note;
     }
 }
 

@@ -8,14 +8,17 @@ use crate::json;
 use crate::losses::Losses;
 use crate::network::{asked, told};
 use crate::plan::Plan;
-use crate::table::Table;
+use crate::table::{again, Table};
 use crate::testbed::Testbed;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
+use serde::Deserialize;
 use thalweg::{Explain, Network};
 use thalweg_sim::Capture;
 
 /// What became of an object.
+// It is what its JSON says, and what is too large for that.
+#[derive(Deserialize)]
 #[pyclass(frozen, get_all, module = "thalweg")]
 pub(crate) struct Collected {
     protocol: String,
@@ -38,9 +41,13 @@ pub(crate) struct Collected {
     attempts: u32,
     failure: Option<String>,
     seed: u64,
+    #[serde(skip)]
     object: Option<Py<PyBytes>>,
+    #[serde(skip)]
     frames: Option<Py<Table>>,
+    #[serde(skip)]
     losses: Option<Py<Losses>>,
+    #[serde(skip)]
     json: String,
 }
 
@@ -49,6 +56,15 @@ impl Collected {
     /// What `thalweg collect --json` prints, but for where the command line stored the object.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         json::loaded(py, &self.json)
+    }
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
+        let parts = (
+            self.json.clone(),
+            self.object.as_ref().map(|object| object.clone_ref(py)),
+            self.frames.as_ref().map(|frames| frames.clone_ref(py)),
+            self.losses.as_ref().map(|losses| losses.clone_ref(py)),
+        );
+        Ok((again(py, "collected_again")?, parts))
     }
     fn __repr__(&self) -> String {
         let Self {
@@ -69,6 +85,15 @@ impl Collected {
     }
 }
 
+/// What pickles: a function, and what it takes.
+type Reduced<'py> = (Bound<'py, PyAny>, Parts);
+type Parts = (
+    String,
+    Option<Py<PyBytes>>,
+    Option<Py<Table>>,
+    Option<Py<Losses>>,
+);
+
 /// Fetches an object.
 #[pyfunction]
 pub(crate) fn collect(
@@ -84,42 +109,43 @@ pub(crate) fn collect(
         true => Explain::Maps,
         false => Explain::Nothing,
     };
-    let (report, maps) = attend(py, ask.any("progress")?, |desk| {
+    let kept = log.clone();
+    let (report, maps) = attend(py, ask.any("progress")?, move |desk| {
         let mut packets = 0;
         let mut observer = |label: &str, progress| told(desk, label, progress, &mut packets);
         let surveyed = network.survey(&mut observer)?;
-        let capture = log.clone().map(|log| Box::new(log) as Box<dyn Capture>);
+        let capture = kept.map(|log| Box::new(log) as Box<dyn Capture>);
         Ok(surveyed.fetch(&network.request()?, capture, explain, &mut observer)?)
     })?;
-    let s = report.summary().clone();
     let frames = log.map(|log| Py::new(py, log.table(&site.testbed)?));
+    let object = report
+        .object()
+        .map(|object| PyBytes::new(py, object).unbind());
+    let losses = maps.map(|maps| Py::new(py, Losses::of(py, &maps)?));
+    collected_again(
+        json::text(&report)?,
+        object,
+        frames.transpose()?,
+        losses.transpose()?,
+    )
+}
+
+/// What became of an object, by its JSON; made again where it was pickled.
+#[pyfunction]
+#[pyo3(signature = (json, object, frames, losses))]
+pub(crate) fn collected_again(
+    json: String,
+    object: Option<Py<PyBytes>>,
+    frames: Option<Py<Table>>,
+    losses: Option<Py<Losses>>,
+) -> PyResult<Collected> {
+    let said: Collected = json::said(&json)?;
     Ok(Collected {
-        source: s.source.get(),
-        sink: s.sink.get(),
-        object: report
-            .object()
-            .map(|object| PyBytes::new(py, object).unbind()),
-        frames: frames.transpose()?,
-        losses: maps.map(|maps| Py::new(py, Losses(maps))).transpose()?,
-        json: json::text(&report)?,
-        protocol: s.protocol,
-        testbed: s.testbed,
-        bytes: s.bytes,
-        verified: s.verified,
-        goodput_kbps: s.goodput_kbps,
-        utilisation: s.utilisation,
-        rounds: s.rounds,
-        first_round_reliability: s.first_round_reliability,
-        active_nodes: s.active_nodes,
-        hops: s.hops,
-        paths: s.paths,
-        energy_j: s.energy_j,
-        network_energy_j: s.network_energy_j,
-        duration_s: s.duration_s,
-        waited_s: s.waited_s,
-        attempts: s.attempts,
-        failure: s.failure,
-        seed: s.seed,
+        object,
+        frames,
+        losses,
+        json,
+        ..said
     })
 }
 
@@ -128,6 +154,12 @@ fn begun(site: &Testbed, ask: &Ask<'_>) -> PyResult<Network> {
     let Some(plan) = ask.get::<PyRef<'_, Plan>>("plan", "a plan")? else {
         return Ok(Network::of(site.testbed.clone()));
     };
+    for (name, end) in plan.ends() {
+        if let Some(node) = ask.node(name, &site.testbed)?.filter(|node| *node != end) {
+            let line = format!("{name}: the plan's is node {end}, not {node}");
+            return Err(input(name, &line));
+        }
+    }
     let network = plan.network();
     match network.testbed().digest() == site.testbed.digest() {
         true => Ok(network),

@@ -1,9 +1,13 @@
 //! What goes wrong, as Python's exceptions: one line, and the place that it is about. The classes are in
 //! `thalweg/_errors.py`. Tests: `tests/test_errors.py`.
 
+use pyo3::exceptions::PyOSError;
 use pyo3::import_exception;
 use pyo3::prelude::*;
+use std::io;
+use std::path::Path;
 use thalweg::Error;
+use thalweg_host::store::plain;
 use thalweg_lab::experiment::Refused;
 use thalweg_testbeds::{Location, TestbedError};
 
@@ -19,6 +23,14 @@ pub(crate) fn input(place: &str, line: &str) -> PyErr {
 /// What should not happen did.
 pub(crate) fn bug(line: &str) -> PyErr {
     Bug::new_err(one_line(line))
+}
+
+/// What came of writing to `path`: Python's own exception, which names it.
+pub(crate) fn written(path: &Path, done: io::Result<()>) -> PyResult<()> {
+    done.map_err(|why| {
+        let (code, text) = (why.raw_os_error(), plain(&why));
+        PyOSError::new_err((code, text, path.as_os_str().to_owned()))
+    })
 }
 
 /// An input that is not as it should be, where its text names the place.

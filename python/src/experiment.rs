@@ -2,9 +2,10 @@
 
 use crate::ask::{unfit, Ask};
 use crate::attend::{attend, Desk};
-use crate::errors::{bug, input, raised, refused};
+use crate::errors::{bug, input, raised, refused, written};
+use crate::foreign;
 use crate::json;
-use crate::table::{escaped, Columns, Table};
+use crate::table::{again, escaped, Columns, Table};
 use crate::testbed::Testbed;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -12,7 +13,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use thalweg::{ExperimentReport, ExperimentRun, Lab, Row, RunOption, Step};
+use thalweg::{ExperimentReport, ExperimentRun, Extent, Lab, Row, RunOption, Step};
 use thalweg_lab::experiment::SpecError;
 use thalweg_lab::results::{Column, ColumnKind, Judged, Value};
 
@@ -99,7 +100,7 @@ impl Experiment {
     /// Writes the file that `thalweg run` takes.
     fn save(&self, path: PathBuf) -> PyResult<()> {
         have_files(&self.testbeds)?;
-        Ok(fs::write(path, &self.experiment.text)?)
+        written(&path, fs::write(&path, &self.experiment.text))
     }
     /// What its file says.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -190,6 +191,7 @@ fn of_values(why: SpecError) -> PyErr {
             why,
             ..
         } => input(&key, &format!("{key}: {why}")),
+        SpecError::Malformed { why, .. } => refused(why),
         why => of_spec(why),
     }
 }
@@ -216,7 +218,7 @@ fn asked(experiment: &Experiment, ask: &Ask<'_>) -> PyResult<(ExperimentRun, Lab
     if !options.is_empty() {
         run = run.with(&options).map_err(raised)?;
     }
-    if let Some(seeds) = ask.get("seeds", "seeds from 0 on, such as range(1, 31)")? {
+    if let Some(seeds) = ask.seeds()? {
         run = run.seeds(seeds);
     }
     let lab = lab(ask)?
@@ -269,14 +271,15 @@ pub(crate) fn run(
 ) -> PyResult<Report> {
     let ask = Ask::new(arguments);
     let (run, lab) = asked(experiment, &ask)?;
-    let report = attend(py, ask.any("progress")?, |desk| {
+    let report = attend(py, ask.any("progress")?, move |desk| {
         lab.report(&run, &|step| told(desk, step))
     })?;
     Ok(Report(report))
 }
 
 /// The results of an experiment beside the paper's.
-#[pyclass(frozen, module = "thalweg")]
+#[pyclass(frozen, from_py_object, module = "thalweg")]
+#[derive(Clone)]
 pub(crate) struct Report(pub(crate) ExperimentReport);
 
 #[pymethods]
@@ -315,12 +318,28 @@ impl Report {
     fn to_dicts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         json::python(py, &self.0.results)
     }
+    /// Its experiment's text, whether of the quick subset and beside its paper's claims, seeds and rows: that makes it again.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Parts)> {
+        let report = &self.0;
+        let is_quick = report.extent == Extent::Quick;
+        let is_claimed = !report.unanswered.is_empty()
+            || report.results.iter().any(|result| result.judged.is_some());
+        let (text, seeds) = (report.experiment.text.clone(), report.seeds.clone());
+        let rows = Py::new(py, self.rows()?)?;
+        Ok((
+            again(py, "report_again")?,
+            (text, is_quick, is_claimed, seeds, rows),
+        ))
+    }
     /// Writes rows, results and figures to a folder, as `thalweg run --out` does.
     fn save(&self, folder: PathBuf) -> PyResult<()> {
-        fs::create_dir_all(&folder)?;
+        written(&folder, fs::create_dir_all(&folder))?;
         let files = self.0.files().map_err(|why| bug(&why.to_string()))?;
         let mut files = files.into_iter();
-        Ok(files.try_for_each(|(name, text)| fs::write(folder.join(name), text))?)
+        files.try_for_each(|(name, text)| {
+            let path = folder.join(name);
+            written(&path, fs::write(&path, text))
+        })
     }
     fn __repr__(&self) -> String {
         let (id, rows) = (&self.0.experiment.id, self.0.rows.len());
@@ -333,6 +352,34 @@ impl Report {
         let results = Py::new(py, self.results()?)?.call_method0(py, "_repr_html_")?;
         Ok(format!("<h3>{title}</h3>{figures}{results}"))
     }
+}
+
+/// What makes a report again.
+type Parts = (String, bool, bool, Vec<u64>, Py<Table>);
+
+/// Makes again what was pickled.
+#[pyfunction]
+pub(crate) fn report_again(
+    text: &str,
+    is_quick: bool,
+    is_claimed: bool,
+    seeds: Vec<u64>,
+    rows: &Bound<'_, PyAny>,
+) -> PyResult<Report> {
+    let experiment = Experiment::parse(text)?.experiment;
+    let options: &[RunOption] = match is_claimed {
+        true => &[],
+        false => &[RunOption::Loss],
+    };
+    let claims = experiment.claims(options);
+    let claims = claims.map_err(|why| bug(&why.to_string()))?;
+    let extent = match is_quick {
+        true => Extent::Quick,
+        false => Extent::Full,
+    };
+    let rows = foreign::rows("rows", rows, |_| true)?;
+    let report = ExperimentReport::new(&experiment, &seeds, rows, &claims, extent);
+    Ok(Report(report))
 }
 
 /// `rows` as a table of the `declared` columns, also those that no row has.

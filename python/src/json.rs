@@ -1,7 +1,8 @@
 //! What the command line prints as JSON, as Python's own values.
 
-use crate::errors::bug;
+use crate::errors::{bug, refused};
 use pyo3::prelude::*;
+use serde::de::DeserializeOwned;
 use serde::Serialize;
 
 /// `value` as dicts and lists.
@@ -17,4 +18,12 @@ pub(crate) fn text(value: &impl Serialize) -> PyResult<String> {
 /// The JSON `text` as dicts and lists.
 pub(crate) fn loaded<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
     py.import("json")?.call_method1("loads", (text,))
+}
+
+/// What the JSON `text` says of a value.
+///
+/// # Errors
+/// Where it is of another version.
+pub(crate) fn said<T: DeserializeOwned>(text: &str) -> PyResult<T> {
+    serde_json::from_str(text).map_err(|why| refused(format!("a value of another version: {why}")))
 }

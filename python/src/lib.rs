@@ -25,25 +25,25 @@ mod testbed;
 #[pyo3::pymodule]
 mod _thalweg {
     #[pymodule_export]
-    use crate::collect::{collect, Collected};
+    use crate::collect::{collect, collected_again, Collected};
     #[pymodule_export]
-    use crate::experiment::{experiment_again, run, Experiment, Report};
+    use crate::experiment::{experiment_again, report_again, run, Experiment, Report};
     #[pymodule_export]
     use crate::known::{experiments, protocols};
     #[pymodule_export]
-    use crate::losses::Losses;
+    use crate::losses::{losses_again, Losses};
     #[pymodule_export]
-    use crate::many::{collect_all, gather, CollectedAll, Gathered};
+    use crate::many::{all_again, collect_all, gather, gathered_again, CollectedAll, Gathered};
     #[pymodule_export]
-    use crate::network::{survey, Survey};
+    use crate::network::{survey, survey_again, Survey};
     #[pymodule_export]
-    use crate::papers::{judge, reproduce, Reproduced};
+    use crate::papers::{judge, reproduce, reproduced_again, Reproduced};
     #[pymodule_export]
     use crate::plan::{plan, plan_again, Plan};
     #[pymodule_export]
     use crate::sweep::{columns, drawn, raise_failed, reports, run_part, sweep_of, Sweep};
     #[pymodule_export]
-    use crate::table::Table;
+    use crate::table::{table_again, Table};
     #[pymodule_export]
     use crate::testbed::Testbed;
 }

@@ -1,7 +1,7 @@
 //! Where packets were lost: a picture, and a table. Tests: `tests/test_network.py`.
 
 use crate::json;
-use crate::table::{Columns, Table};
+use crate::table::{again, Columns, Table};
 use pyo3::prelude::*;
 use thalweg::Maps;
 use thalweg_simnet::explain::{Cause, HopLoss, LossMap};
@@ -9,34 +9,74 @@ use thalweg_simnet::streams::{LinkMap, StreamMap, Why};
 
 /// Where the packets of a transfer were lost, and why.
 #[pyclass(frozen, module = "thalweg")]
-pub(crate) struct Losses(pub(crate) Maps);
+pub(crate) struct Losses {
+    /// A row for each hop of each round (of streams, for each link): what entered, what arrived, and what was lost by each
+    /// cause.
+    #[pyo3(get)]
+    table: Py<Table>,
+    /// What `thalweg collect --explain` prints.
+    #[pyo3(get)]
+    text: String,
+    json: String,
+    svg: Option<String>,
+}
 
 #[pymethods]
 impl Losses {
-    /// A row for each hop of each round (of streams, for each link): what entered, what arrived, and what was lost by
-    /// each cause.
-    #[getter]
-    fn table(&self) -> PyResult<Table> {
-        match &self.0 {
-            Maps::Pipeline(maps) => of_pipelines(maps),
-            Maps::Stream(map) => of_stream(map),
-        }
-    }
-    /// What `thalweg collect --explain` prints.
-    #[getter]
-    fn text(&self) -> String {
-        self.0.to_text().join("\n")
-    }
     /// What `thalweg collect --explain --json` prints of it.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        json::python(py, &self.0)
+        json::loaded(py, &self.json)
     }
     /// The picture; none of what went hop by hop.
-    fn svg(&self) -> Option<String> {
-        self.0.to_svg()
+    fn svg(&self) -> Option<&str> {
+        self.svg.as_deref()
     }
-    fn _repr_svg_(&self) -> Option<String> {
+    fn _repr_svg_(&self) -> Option<&str> {
         self.svg()
+    }
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
+        let (text, json, svg) = (self.text.clone(), self.json.clone(), self.svg.clone());
+        let parts = (self.table.clone_ref(py), text, json, svg);
+        Ok((again(py, "losses_again")?, parts))
+    }
+}
+
+/// What pickles: a function, and what it takes.
+type Reduced<'py> = (
+    Bound<'py, PyAny>,
+    (Py<Table>, String, String, Option<String>),
+);
+
+/// Makes again what was pickled.
+#[pyfunction]
+#[pyo3(signature = (table, text, json, svg))]
+pub(crate) const fn losses_again(
+    table: Py<Table>,
+    text: String,
+    json: String,
+    svg: Option<String>,
+) -> Losses {
+    Losses {
+        table,
+        text,
+        json,
+        svg,
+    }
+}
+
+impl Losses {
+    /// What `maps` say.
+    pub(crate) fn of(py: Python<'_>, maps: &Maps) -> PyResult<Self> {
+        let table = match maps {
+            Maps::Pipeline(maps) => of_pipelines(maps),
+            Maps::Stream(map) => of_stream(map),
+        };
+        Ok(Self {
+            table: Py::new(py, table?)?,
+            text: maps.to_text().join("\n"),
+            json: json::text(maps)?,
+            svg: maps.to_svg(),
+        })
     }
 }
 

@@ -7,10 +7,11 @@ use crate::errors::{input, raised};
 use crate::frames::Log;
 use crate::json;
 use crate::network::asked;
-use crate::table::{Columns, Table};
+use crate::table::{again, Columns, Table};
 use crate::testbed::Testbed;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
+use serde::Deserialize;
 use std::cell::Cell;
 use thalweg::registry::OptionName;
 use thalweg::{Error, GatherProgress, GatherReport, Gathering, Network, Scenario, Summary, Visit};
@@ -36,8 +37,25 @@ impl CollectedAll {
         let (of, whole) = (self.__len__(py)?, self.objects.bind(py).len());
         Ok(format!("<thalweg.CollectedAll: {whole} of {of} objects>"))
     }
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, All)> {
+        let (nodes, objects) = (self.nodes.clone_ref(py), self.objects.clone_ref(py));
+        Ok((again(py, "all_again")?, (nodes, objects, self.seed)))
+    }
     fn _repr_html_(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         self.nodes.call_method0(py, "_repr_html_")
+    }
+}
+
+/// What makes it again.
+type All = (Py<Table>, Py<PyDict>, u64);
+
+/// Makes again what was pickled.
+#[pyfunction]
+pub(crate) const fn all_again(nodes: Py<Table>, objects: Py<PyDict>, seed: u64) -> CollectedAll {
+    CollectedAll {
+        nodes,
+        objects,
+        seed,
     }
 }
 
@@ -78,8 +96,8 @@ pub(crate) fn collect_all(
     takes
         .try_for_each(|(option, what)| network.takes(option, what))
         .map_err(raised)?;
-    let all = network.all_nodes(&sinks).map_err(raised)?;
-    let turns = attend(py, ask.any("progress")?, |desk| {
+    let turns = attend(py, ask.any("progress")?, move |desk| {
+        let all = network.all_nodes(&sinks)?;
         let of = all.sources().len() as u64;
         let (mut turns, done) = (Vec::new(), Cell::new(0));
         let mut observer = |_: &str, _| desk.tell("nodes", done.get(), of);
@@ -147,100 +165,139 @@ fn objects<'a>(
 }
 
 /// What became of objects that were collected at once.
-#[pyclass(frozen, module = "thalweg")]
+#[pyclass(frozen, get_all, module = "thalweg")]
 pub(crate) struct Gathered {
-    report: GatherReport,
-    #[pyo3(get)]
+    /// A row for each object.
+    nodes: Py<Table>,
+    /// Each rate that the base station set: for which node, since when, and how much.
+    rates: Py<Table>,
     objects: Py<PyDict>,
-    #[pyo3(get)]
     frames: Option<Py<Table>>,
+    /// The seed.
+    seed: u64,
+    /// Until the last delivery, after routes have settled.
+    duration_s: f64,
+    /// Bits delivered per time, of all together.
+    goodput_kbps: f64,
+    json: String,
+}
+
+/// What the JSON of a gathering says of all objects together.
+#[derive(Deserialize)]
+struct Together {
+    seed: u64,
+    duration_s: f64,
+    goodput_kbps: f64,
 }
 
 #[pymethods]
 impl Gathered {
-    /// A row for each object.
-    #[getter]
-    fn nodes(&self) -> PyResult<Table> {
-        let each = || self.report.nodes.iter().map(|node| &node.outcome);
-        let whole = |n: u64| i64::try_from(n).ok();
-        Columns::default()
-            .whole(
-                "source",
-                each().map(|o| whole(o.summary.source.get().into())),
-            )
-            .flags("verified", each().map(|o| Some(o.summary.verified)))
-            .texts("failure", each().map(|o| o.summary.failure.as_ref()))
-            .whole("bytes", each().map(|o| whole(o.summary.bytes)))
-            .whole("packets", each().map(|o| whole(o.details.packets)))
-            .whole("hops", each().map(|o| whole(o.summary.hops.into())))
-            .numbers(
-                "packets_per_s",
-                each().map(|o| Some(o.details.packets_per_s)),
-            )
-            .numbers("goodput_kbps", each().map(|o| Some(o.summary.goodput_kbps)))
-            .numbers("rate", each().map(|o| Some(o.details.rate)))
-            .numbers(
-                "repaired_share",
-                each().map(|o| Some(o.details.repaired_share)),
-            )
-            .whole(
-                "feedbacks",
-                each().map(|o| whole(o.details.feedbacks.into())),
-            )
-            .numbers("duration_s", each().map(|o| Some(o.summary.duration_s)))
-            .table()
-    }
-    /// Each rate that the base station set: for which node, since when, and how much.
-    #[getter]
-    fn rates(&self) -> PyResult<Table> {
-        let of = |node: &thalweg_simnet::gather::Node| {
-            let source = i64::from(node.outcome.summary.source.get());
-            let rates = node.outcome.details.rates.clone();
-            rates
-                .into_iter()
-                .map(move |(at_s, rate)| (source, at_s, rate))
-        };
-        let rates: Vec<_> = self.report.nodes.iter().flat_map(of).collect();
-        Columns::default()
-            .whole("source", rates.iter().map(|row| Some(row.0)))
-            .numbers("since_s", rates.iter().map(|row| Some(row.1)))
-            .numbers("packets_per_s", rates.iter().map(|row| Some(row.2)))
-            .table()
-    }
-    /// The seed.
-    #[getter]
-    const fn seed(&self) -> u64 {
-        self.report.seed
-    }
-    /// Until the last delivery, after routes have settled.
-    #[getter]
-    const fn duration_s(&self) -> f64 {
-        self.report.duration_s
-    }
-    /// Bits delivered per time, of all together.
-    #[getter]
-    const fn goodput_kbps(&self) -> f64 {
-        self.report.goodput_kbps
-    }
     /// What `thalweg collect --protocol rcrt --json` prints, but for where the command line stored the objects.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        json::python(py, &self.report)
+        json::loaded(py, &self.json)
     }
-    fn __len__(&self) -> usize {
-        self.report.objects
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        self.nodes.bind(py).len()
     }
-    fn __repr__(&self) -> String {
-        let GatherReport {
-            whole,
-            objects,
-            goodput_kbps,
-            ..
-        } = self.report;
-        format!("<thalweg.Gathered: {whole} of {objects} objects, {goodput_kbps:.2} kbit/s>")
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let (whole, objects) = (self.objects.bind(py).len(), self.__len__(py)?);
+        let kbps = self.goodput_kbps;
+        Ok(format!(
+            "<thalweg.Gathered: {whole} of {objects} objects, {kbps:.2} kbit/s>"
+        ))
     }
     fn _repr_html_(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        Py::new(py, self.nodes()?)?.call_method0(py, "_repr_html_")
+        self.nodes.call_method0(py, "_repr_html_")
     }
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Parts)> {
+        let parts = (
+            self.nodes.clone_ref(py),
+            self.rates.clone_ref(py),
+            self.objects.clone_ref(py),
+            self.frames.as_ref().map(|frames| frames.clone_ref(py)),
+            self.json.clone(),
+        );
+        Ok((again(py, "gathered_again")?, parts))
+    }
+}
+
+/// What makes it again.
+type Parts = (Py<Table>, Py<Table>, Py<PyDict>, Option<Py<Table>>, String);
+
+/// What became of objects, by its JSON and what is too large for that; made again where it was pickled.
+#[pyfunction]
+#[pyo3(signature = (nodes, rates, objects, frames, json))]
+pub(crate) fn gathered_again(
+    nodes: Py<Table>,
+    rates: Py<Table>,
+    objects: Py<PyDict>,
+    frames: Option<Py<Table>>,
+    json: String,
+) -> PyResult<Gathered> {
+    let Together {
+        seed,
+        duration_s,
+        goodput_kbps,
+    } = json::said(&json)?;
+    Ok(Gathered {
+        nodes,
+        rates,
+        objects,
+        frames,
+        seed,
+        duration_s,
+        goodput_kbps,
+        json,
+    })
+}
+
+/// A row for each object.
+fn nodes(report: &GatherReport) -> PyResult<Table> {
+    let each = || report.nodes.iter().map(|node| &node.outcome);
+    let whole = |n: u64| i64::try_from(n).ok();
+    Columns::default()
+        .whole(
+            "source",
+            each().map(|o| whole(o.summary.source.get().into())),
+        )
+        .flags("verified", each().map(|o| Some(o.summary.verified)))
+        .texts("failure", each().map(|o| o.summary.failure.as_ref()))
+        .whole("bytes", each().map(|o| whole(o.summary.bytes)))
+        .whole("packets", each().map(|o| whole(o.details.packets)))
+        .whole("hops", each().map(|o| whole(o.summary.hops.into())))
+        .numbers(
+            "packets_per_s",
+            each().map(|o| Some(o.details.packets_per_s)),
+        )
+        .numbers("goodput_kbps", each().map(|o| Some(o.summary.goodput_kbps)))
+        .numbers("rate", each().map(|o| Some(o.details.rate)))
+        .numbers(
+            "repaired_share",
+            each().map(|o| Some(o.details.repaired_share)),
+        )
+        .whole(
+            "feedbacks",
+            each().map(|o| whole(o.details.feedbacks.into())),
+        )
+        .numbers("duration_s", each().map(|o| Some(o.summary.duration_s)))
+        .table()
+}
+
+/// Each rate that the base station set: for which node, since when, and how much.
+fn rates(report: &GatherReport) -> PyResult<Table> {
+    let of = |node: &thalweg_simnet::gather::Node| {
+        let source = i64::from(node.outcome.summary.source.get());
+        let rates = node.outcome.details.rates.clone();
+        rates
+            .into_iter()
+            .map(move |(at_s, rate)| (source, at_s, rate))
+    };
+    let rates: Vec<_> = report.nodes.iter().flat_map(of).collect();
+    Columns::default()
+        .whole("source", rates.iter().map(|row| Some(row.0)))
+        .numbers("since_s", rates.iter().map(|row| Some(row.1)))
+        .numbers("packets_per_s", rates.iter().map(|row| Some(row.2)))
+        .table()
 }
 
 /// Collects objects of many nodes at once.
@@ -256,8 +313,9 @@ pub(crate) fn gather(
     let of = gathering(&ask, &network)?;
     network.check_gathering(&of).map_err(raised)?;
     let log = ask.is("frames")?.then(Log::default);
-    let report = attend(py, ask.any("progress")?, |desk| {
-        let capture = log.clone().map(|log| Box::new(log) as Box<dyn Capture>);
+    let kept = log.clone();
+    let report = attend(py, ask.any("progress")?, move |desk| {
+        let capture = kept.map(|log| Box::new(log) as Box<dyn Capture>);
         network.gather(&of, capture, &mut |progress| match progress {
             GatherProgress::Routes { found, of } => {
                 desk.tell("finding routes", found as u64, of as u64)
@@ -266,13 +324,15 @@ pub(crate) fn gather(
         })
     })?;
     let frames = log.map(|log| Py::new(py, log.table(&site.testbed)?));
-    let nodes = report.nodes.iter();
-    let each = nodes.map(|n| (n.outcome.summary.source.get(), n.object.as_deref()));
-    Ok(Gathered {
-        objects: objects(py, each)?,
-        frames: frames.transpose()?,
-        report,
-    })
+    let whole = report.nodes.iter();
+    let whole = whole.map(|n| (n.outcome.summary.source.get(), n.object.as_deref()));
+    gathered_again(
+        Py::new(py, nodes(&report)?)?,
+        Py::new(py, rates(&report)?)?,
+        objects(py, whole)?,
+        frames.transpose()?,
+        json::text(&report)?,
+    )
 }
 
 /// What `ask` has of it; what it has not is as for the command line.

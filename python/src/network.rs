@@ -4,7 +4,7 @@ use crate::ask::{unfit, Ask};
 use crate::attend::{attend, Desk};
 use crate::errors::{bug, raised};
 use crate::json;
-use crate::table::{Columns, Table};
+use crate::table::{again, table_again, Columns, Sent, Table};
 use crate::testbed::Testbed;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -122,6 +122,25 @@ impl Survey {
     fn cost<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         json::loaded(py, &self.cost)
     }
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
+        let py = slf.py();
+        let parts = (slf.as_super().get().sent(py)?, slf.get().cost.clone());
+        Ok((again(py, "survey_again")?, parts))
+    }
+}
+
+/// What pickles: a function, and what it takes.
+type Reduced<'py> = (Bound<'py, PyAny>, (Vec<Sent<'py>>, String));
+
+/// Makes again what was pickled.
+#[pyfunction]
+pub(crate) fn survey_again(
+    py: Python<'_>,
+    columns: Vec<Sent<'_>>,
+    cost: String,
+) -> PyResult<Py<Survey>> {
+    let table = PyClassInitializer::from(table_again(columns)?);
+    Py::new(py, table.add_subclass(Survey { cost }))
 }
 
 /// The links of `links`, a row for each sender, receiver and channel.
@@ -161,7 +180,7 @@ pub(crate) fn survey(
     let ask = Ask::new(arguments);
     let network = asked(Network::of(site.testbed.clone()), &ask)?;
     network.pipeline("protocol").map_err(raised)?;
-    let surveyed = attend(py, ask.any("progress")?, |desk| {
+    let surveyed = attend(py, ask.any("progress")?, move |desk| {
         network.survey(&mut |label, progress| told(desk, label, progress, &mut 0))
     })?;
     let Surveyed::Pipeline(surveyed, _) = &surveyed else {

@@ -2,9 +2,10 @@
 
 use crate::ask::Ask;
 use crate::attend::attend;
-use crate::errors::raised;
+use crate::errors::{raised, written};
 use crate::experiment::{lab, told, Experiment, Report};
 use crate::foreign;
+use crate::table::again;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::collections::BTreeSet;
@@ -63,7 +64,12 @@ impl Reproduced {
     }
     /// Writes the report page to a file.
     fn save(&self, path: PathBuf) -> PyResult<()> {
-        Ok(fs::write(path, self.html())?)
+        written(&path, fs::write(&path, self.html()))
+    }
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Parts)> {
+        let reports = self.reports.iter().cloned().map(Report).collect();
+        let parts = (reports, self.left_out.clone(), self.call.clone());
+        Ok((again(py, "reproduced_again")?, parts))
     }
     fn __len__(&self) -> usize {
         self.reports.len()
@@ -71,6 +77,23 @@ impl Reproduced {
     fn __repr__(&self) -> String {
         let (reports, misses) = (self.reports.len(), self.misses().len());
         format!("<thalweg.Reproduced: {reports} experiments, {misses} misses>")
+    }
+}
+
+/// What makes it again.
+type Parts = (Vec<Report>, Vec<String>, String);
+
+/// Makes again what was pickled.
+#[pyfunction]
+pub(crate) fn reproduced_again(
+    reports: Vec<Report>,
+    left_out: Vec<String>,
+    call: String,
+) -> Reproduced {
+    Reproduced {
+        reports: reports.into_iter().map(|report| report.0).collect(),
+        left_out,
+        call,
     }
 }
 
@@ -86,7 +109,7 @@ pub(crate) fn reproduce(
         true => Extent::Quick,
         false => Extent::Full,
     };
-    let seeds: Option<Vec<u64>> = ask.get("seeds", "seeds from 0 on, such as range(1, 31)")?;
+    let seeds = ask.seeds()?;
     let (experiments, left_out) = results_of(&named, extent).map_err(raised)?;
     let run = |experiment: thalweg::Experiment| {
         let run = ExperimentRun::new(experiment)?;
@@ -102,7 +125,7 @@ pub(crate) fn reproduce(
     let runs: Result<Vec<ExperimentRun>, thalweg::Error> =
         experiments.into_iter().map(run).collect();
     let (runs, lab) = (runs.map_err(raised)?, lab(&ask)?);
-    let reports = attend(py, ask.any("progress")?, |desk| {
+    let reports = attend(py, ask.any("progress")?, move |desk| {
         let mut reports = Vec::new();
         let each = |run: &ExperimentRun, rows| {
             reports.push(run.judged(rows));

@@ -164,6 +164,11 @@ impl Plan {
 type Reduced<'py> = (Bound<'py, PyAny>, (Testbed, Py<PyDict>, Option<Over>));
 
 impl Plan {
+    /// Where its paths begin and end, by the arguments that name them.
+    pub(crate) fn ends(&self) -> impl Iterator<Item = (&'static str, NodeId)> {
+        let ends = [("source", self.source()), ("sink", self.sink())].into_iter();
+        ends.filter_map(|(name, node)| Some((name, NodeId::new(node).ok()?)))
+    }
     /// The network that it is of, which goes by it.
     pub(crate) fn network(&self) -> Network {
         let source = NodeId::new(self.summary.source).ok();
@@ -189,9 +194,10 @@ pub(crate) fn plan(py: Python<'_>, site: &Testbed, arguments: Bound<'_, PyDict>)
     let ask = Ask::new(arguments);
     let network = asked(Network::of(site.testbed.clone()), &ask)?;
     network.pipeline("protocol").map_err(raised)?;
-    let (plan, summary, links) = attend(py, ask.any("progress")?, |desk| {
-        let links = network.links(&mut |label, progress| told(desk, label, progress, &mut 0))?;
-        let (plan, summary) = network.plan(&links)?;
+    let its = network.clone();
+    let (plan, summary, links) = attend(py, ask.any("progress")?, move |desk| {
+        let links = its.links(&mut |label, progress| told(desk, label, progress, &mut 0))?;
+        let (plan, summary) = its.plan(&links)?;
         Ok((plan, summary, links))
     })?;
     kept.set_item("progress", None::<bool>)?;

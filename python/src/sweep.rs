@@ -12,16 +12,18 @@ use pyo3::types::{IntoPyDict, PyDict};
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::thread::available_parallelism;
 use thalweg::sweep::{
     self, points, Axis, Design, Failed, Folder, Networks, Program, Shard, Step, Task, Values,
 };
 use thalweg::Value;
+use thalweg_lab::experiment::Shape;
 
 /// An experiment at many points, each with many seeds. Parts are named by all that their rows depend on.
 #[pyclass(frozen, module = "thalweg")]
-pub(crate) struct Sweep(sweep::Sweep);
+pub(crate) struct Sweep(Arc<sweep::Sweep>);
 
 #[pymethods]
 impl Sweep {
@@ -42,8 +44,9 @@ impl Sweep {
         Some(self.0.experiment().cpu_s? * runs as f64)
     }
     /// The parts that a folder misses, as texts that any process or machine can take.
-    fn missing(&self, folder: PathBuf) -> PyResult<Vec<String>> {
-        let folder = Folder::of(&folder, &self.0).map_err(raised)?;
+    fn missing(&self, py: Python<'_>, folder: PathBuf) -> PyResult<Vec<String>> {
+        let sweep = self.0.clone();
+        let folder = attend(py, None, move |_| Folder::of(&folder, &sweep))?;
         let text = |task: Task| serde_json::to_string(&task).map_err(|why| bug(&why.to_string()));
         folder.missing().map(text).collect()
     }
@@ -58,9 +61,10 @@ impl Sweep {
         let jobs: Option<NonZeroUsize> = ask.get("jobs", "a whole number from 1 on")?;
         let cores = || available_parallelism().unwrap_or(NonZeroUsize::MIN);
         let (jobs, shard) = (jobs.unwrap_or_else(cores), shard(&ask)?);
-        let (program, label) = (self.0.program(), &*self.0.experiment().id);
-        let done = attend(py, ask.any("progress")?, |desk| {
-            let folder = Folder::of(&folder, &self.0)?;
+        let sweep = self.0.clone();
+        let done = attend(py, ask.any("progress")?, move |desk| {
+            let (program, label) = (sweep.program(), &*sweep.experiment().id);
+            let folder = Folder::of(&folder, &sweep)?;
             sweep::run(&folder, program, shard, jobs, &|step| match step {
                 Step::Done { runs, of } => desk.tell(label, runs as u64, of as u64),
                 Step::Failed(_) => ControlFlow::Continue(()),
@@ -127,8 +131,9 @@ pub(crate) fn sweep_of(
             testbeds.extend(more);
             grid(&over)?
         }
-        (None, Some(rows)) => of_table(&rows)?,
-        _ => return Err(input("over", "expected either over= or points=")),
+        (None, Some(rows)) => of_table(&rows, &experiment.experiment)?,
+        (None, None) => grid(&toml::Table::new())?,
+        (Some(_), Some(_)) => return Err(input("over", "expected either over= or points=")),
     };
     let mut values = testbeds.iter();
     let networks = values.try_fold(
@@ -139,13 +144,13 @@ pub(crate) fn sweep_of(
         },
     );
     let networks = networks.map_err(raised)?;
-    let seeds = ask.get("seeds", "seeds from 0 on, such as range(1, 31)")?;
+    let seeds = ask.seeds()?;
     let seeds = seeds.unwrap_or_else(|| experiment.experiment.default_seeds());
     let (experiment, program) = (experiment.experiment.clone(), program(py)?);
     let sweep = sweep::Sweep::over(networks, experiment, points, seeds, program);
     let losses = ask.losses()?;
     let sweep = sweep.and_then(|sweep| sweep.lossy(&losses));
-    sweep.map(Sweep).map_err(raised)
+    Ok(Sweep(Arc::new(sweep.map_err(raised)?)))
 }
 
 /// Each value of each key with each of the others.
@@ -162,15 +167,29 @@ fn grid(over: &toml::Table) -> PyResult<Vec<Values>> {
     points(&axes, Design::Grid, 1).map_err(raised)
 }
 
-/// A point a row, a key a column.
-fn of_table(rows: &Bound<'_, PyAny>) -> PyResult<Vec<Values>> {
-    let value = |value: Value| match value {
+/// A point a row, a key of `experiment` a column. pandas writes the whole numbers of a column with gaps with a point.
+fn of_table(rows: &Bound<'_, PyAny>, experiment: &thalweg::Experiment) -> PyResult<Vec<Values>> {
+    let is_whole = |key: &str| {
+        let mut shape = experiment
+            .run
+            .shape(key.strip_prefix("run.").unwrap_or(key));
+        while let Some(Shape::List(of) | Shape::Maybe(of)) = shape {
+            shape = Some(*of);
+        }
+        matches!(shape, Some(Shape::Whole))
+    };
+    let value = |key: &str, value: Value| match value {
+        Value::Number(x) if x.fract() == 0.0 && x.abs() < 1e9 && is_whole(key) => (x as i64).into(),
         Value::Whole(n) => n.into(),
         Value::Number(x) => x.into(),
         Value::Text(text) => text.into(),
     };
     let rows = foreign::rows("points", rows, |_| true)?.into_iter();
-    let point = rows.map(|row| row.0.into_iter().map(|(key, v)| (key, value(v))).collect());
+    let of_row = |(key, v): (String, Value)| {
+        let value = value(&key, v);
+        (key, value)
+    };
+    let point = rows.map(|row| row.0.into_iter().map(of_row).collect());
     Ok(point.collect())
 }
 
@@ -203,20 +222,22 @@ pub(crate) fn drawn<'py>(
 pub(crate) fn run_part(py: Python<'_>, folder: PathBuf, part: &str) -> PyResult<()> {
     let task: Task = serde_json::from_str(part).map_err(|why| refused(format!("a part: {why}")))?;
     let program = program(py)?;
-    let made = attend(py, None, |desk| {
-        task.run(&folder, &program, &|done| {
+    attend(py, None, move |desk| {
+        let made = task.run(&folder, &program, &|done| {
             desk.tell(&task.name, done as u64, task.points.len() as u64)
-        })
-    })?;
-    task.write(&folder, &made).map_err(raised)
+        })?;
+        task.write(&folder, &made)
+    })
 }
 
 /// Raises what failed of the parts that a folder has.
 #[pyfunction]
-pub(crate) fn raise_failed(folder: PathBuf) -> PyResult<()> {
-    let folder = Folder::open(&folder).map_err(raised)?;
-    let failed = (0..folder.parts()).map(|n| folder.failed(n));
-    let failed: Vec<Vec<Failed>> = failed.collect::<Result<_, _>>().map_err(raised)?;
+pub(crate) fn raise_failed(py: Python<'_>, folder: PathBuf) -> PyResult<()> {
+    let failed: Vec<Vec<Failed>> = attend(py, None, move |_| {
+        let folder = Folder::open(&folder)?;
+        let failed = (0..folder.parts()).map(|n| folder.failed(n));
+        failed.collect()
+    })?;
     told(&failed.concat())
 }
 
@@ -233,8 +254,7 @@ pub(crate) fn columns(folder: PathBuf) -> PyResult<BTreeMap<String, String>> {
 /// The reports of what a folder has, by point, in the order of points.
 #[pyfunction]
 pub(crate) fn reports(py: Python<'_>, folder: PathBuf) -> PyResult<Bound<'_, PyDict>> {
-    let folder = Folder::open(Path::new(&folder)).map_err(raised)?;
-    let reports = folder.reports().map_err(raised)?.into_iter();
+    let reports = attend(py, None, move |_| Folder::open(&folder)?.reports())?.into_iter();
     reports
         .map(|(point, report)| (point.words(), Report(report)))
         .into_py_dict(py)

@@ -2,7 +2,7 @@
 //! (<https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>), and taken from them by it.
 //! Absent is null. Tests: `tests/test_tables.py`.
 
-use crate::errors::bug;
+use crate::errors::{bug, refused};
 use arrow_array::cast::AsArray;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::types::{Float64Type, Int64Type};
@@ -87,6 +87,9 @@ impl Table {
         let batches = RecordBatchIterator::new([Ok(self.batch.clone())], schema);
         PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(batches)), STREAM)
     }
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Vec<Sent<'py>>,))> {
+        Ok((again(py, "table_again")?, (self.sent(py)?,)))
+    }
     fn __repr__(&self) -> String {
         format!(
             "<thalweg.Table of {} rows: {}>",
@@ -127,12 +130,72 @@ impl Table {
         }
         Ok(lists)
     }
+    /// Its columns on their way to another process.
+    pub(crate) fn sent<'py>(&self, py: Python<'py>) -> PyResult<Vec<Sent<'py>>> {
+        let sent = |field: &Arc<Field>| {
+            Ok(Sent {
+                name: field.name().clone(),
+                kind: field.data_type().to_string(),
+                said: field.metadata().clone().into_iter().collect(),
+                values: self.__getitem__(py, field.name())?.into_pyobject(py)?,
+            })
+        };
+        self.batch.schema_ref().fields().iter().map(sent).collect()
+    }
     /// What the columns' metadata have under `key`.
     fn said(&self, key: &str) -> BTreeMap<String, String> {
         let fields = self.batch.schema_ref().fields().iter();
         let said = fields.filter_map(|f| Some((f.name().clone(), f.metadata().get(key)?.clone())));
         said.collect()
     }
+}
+
+/// A column on its way to another process.
+#[derive(IntoPyObject, FromPyObject)]
+pub(crate) struct Sent<'py> {
+    #[pyo3(item)]
+    name: String,
+    #[pyo3(item)]
+    kind: String,
+    #[pyo3(item)]
+    said: BTreeMap<String, String>,
+    #[pyo3(item)]
+    values: Bound<'py, PyAny>,
+}
+
+/// The function of the compiled half that makes again what was pickled.
+pub(crate) fn again<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    py.import("thalweg._thalweg")?.getattr(name)
+}
+
+/// Makes again what was pickled.
+#[pyfunction]
+pub(crate) fn table_again(columns: Vec<Sent<'_>>) -> PyResult<Table> {
+    let mut table = Columns::default();
+    for Sent {
+        name,
+        kind,
+        said,
+        values,
+    } in columns
+    {
+        table = match &*kind {
+            "Int64" => table.whole(&name, values.extract::<Vec<_>>()?.into_iter()),
+            "Float64" => table.numbers(&name, values.extract::<Vec<_>>()?.into_iter()),
+            "Boolean" => table.flags(&name, values.extract::<Vec<_>>()?.into_iter()),
+            "Utf8" => table.texts::<String>(&name, values.extract::<Vec<_>>()?.into_iter()),
+            "Binary" => table.bytes::<Vec<u8>>(&name, values.extract::<Vec<_>>()?.into_iter()),
+            kind => {
+                return Err(refused(format!(
+                    "a table of another version: column {name} of {kind}"
+                )))
+            }
+        };
+        if let Some(about) = said.get(ABOUT) {
+            table = table.described(said.get(UNIT).map(String::as_str), about);
+        }
+    }
+    table.table()
 }
 
 /// Keys of a column's metadata.

@@ -1,7 +1,8 @@
 //! Testbeds as values: made from a name, a file or links, drawn, taken apart into tables. Tests: `tests/test_testbed.py`.
 
 use crate::ask;
-use crate::errors::{input, raised, refused};
+use crate::attend::attend;
+use crate::errors::{input, raised, refused, written};
 use crate::foreign;
 use crate::table::{Columns, Table};
 use pyo3::prelude::*;
@@ -121,8 +122,8 @@ impl Testbed {
     }
     /// Its nodes: number, label, and where they are with `seed`, as far as that is known.
     #[pyo3(signature = (*, seed = None))]
-    fn nodes(&self, seed: Option<Bound<'_, PyAny>>) -> PyResult<Table> {
-        let site = self.site(seed)?;
+    fn nodes(&self, py: Python<'_>, seed: Option<Bound<'_, PyAny>>) -> PyResult<Table> {
+        let site = self.site(py, seed)?;
         let places = site.environment.ears.iter().map(|ear| ear.placement);
         let places: Vec<_> = places.take(self.testbed.len()).collect();
         let of = |value: fn(&thalweg_medium::Placement) -> f64| {
@@ -142,11 +143,11 @@ impl Testbed {
     }
     /// A map with `seed` as SVG.
     #[pyo3(signature = (*, seed = None))]
-    fn svg(&self, seed: Option<Bound<'_, PyAny>>) -> PyResult<String> {
-        Ok(plots::site(&self.site(seed)?).to_svg())
+    fn svg(&self, py: Python<'_>, seed: Option<Bound<'_, PyAny>>) -> PyResult<String> {
+        Ok(plots::site(&self.site(py, seed)?).to_svg())
     }
-    fn _repr_svg_(&self) -> PyResult<String> {
-        self.svg(None)
+    fn _repr_svg_(&self, py: Python<'_>) -> PyResult<String> {
+        self.svg(py, None)
     }
     /// The name that stands for it in an experiment, and itself where that name alone says nothing.
     fn _named(&self) -> (String, Option<Self>) {
@@ -184,7 +185,7 @@ impl Testbed {
             let level = rssi_dbm.map_or_else(String::new, |dbm| dbm.to_string());
             text.push_str(&format!("{src},{dst},{channel},{prr},{level}\n"));
         }
-        Ok(fs::write(path, text)?)
+        written(&path, fs::write(&path, text))
     }
     fn __reduce__<'py>(
         &self,
@@ -305,7 +306,9 @@ impl Testbed {
             (Made::Named(_), _) => None,
         }
     }
-    fn site(&self, seed: Option<Bound<'_, PyAny>>) -> PyResult<Site> {
-        Ok(Site::new(self.testbed.clone(), ask::seed(seed)?))
+    /// What it is with `seed`.
+    fn site(&self, py: Python<'_>, seed: Option<Bound<'_, PyAny>>) -> PyResult<Site> {
+        let (testbed, seed) = (self.testbed.clone(), ask::seed(seed)?);
+        attend(py, None, move |_| Ok(Site::new(testbed, seed)))
     }
 }

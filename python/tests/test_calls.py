@@ -10,6 +10,8 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
 
 import pytest
 import thalweg as tw
@@ -35,22 +37,40 @@ def interrupted_after(call, after_s: float = 0.4) -> float:
     return heard - sent[0]
 
 
+def swept(folder: Path, **how: Any) -> None:
+    tw.Sweep(LONG, over={"run.payload": [40, 80]}, seeds=range(1, 20)).run(folder, **how)
+
+
+# A step of a simulation of a thousand nodes takes seconds.
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: tw.run(LONG, seeds=range(1, 20), jobs=1),
-        lambda: tw.collect("indriya", object=8_000_000),
-        lambda: [tw.survey("indriya", seed=seed) for seed in range(1000)],
+        lambda folder: tw.run(LONG, seeds=range(1, 20), jobs=1),
+        lambda folder: tw.reproduce("p3", quick=True, jobs=1),
+        lambda folder: tw.collect("indriya", object=8_000_000),
+        lambda folder: tw.survey("building1000"),
+        lambda folder: tw.plan("building1000", protocol="p3"),
+        lambda folder: swept(folder, jobs=1),
     ],
-    ids=["run", "collect", "survey"],
+    ids=["run", "reproduce", "collect", "survey", "plan", "sweep"],
 )
-def test_ctrl_c_is_heard_within_half_a_second(call):
-    # A shell has its background jobs ignore Ctrl-C, and Python leaves it so.
+def test_ctrl_c_is_heard_within_half_a_second(call, hears_ctrl_c, tmp_path: Path):
+    assert interrupted_after(lambda: call(tmp_path)) < 0.5 * slowness()
+
+
+def test_ctrl_c_calls_off_parts_that_an_executor_has_not_begun(hears_ctrl_c, tmp_path: Path):
+    sweep = tw.Sweep(tw.experiment("cit.fig3").with_({"cpu_s": 5.0}), seeds=range(1, 1001))
+    with ThreadPoolExecutor(1) as pool:
+        assert interrupted_after(lambda: sweep.run(tmp_path, executor=pool)) < 0.5 * slowness()
+    assert 0 < len(sweep.missing(tmp_path)) < 1000
+
+
+@pytest.fixture
+def hears_ctrl_c():
+    """A shell has its background jobs ignore Ctrl-C, and Python leaves it so."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        assert interrupted_after(call) < 0.5 * slowness()
-    finally:
-        signal.signal(signal.SIGINT, before)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def slowness() -> float:

@@ -32,7 +32,14 @@ import thalweg as tw
         (lambda: tw.run("cit.bounds", seeds=[1, -2]), "seeds", "seeds: expected seeds from 0"),
         (lambda: tw.run("cit.bounds", seeds=[2**63]), None, "seeds are from 0 to 9223372036854775807"),
         (lambda: tw.Sweep("cit.bounds", over={"run.payload": 40}).run("r", executor=4), "executor", "int has not"),
+        (lambda: tw.Sweep("cit.bounds").run("r", executor=4, shard=(1, 2)), "shard", "not for an executor"),
+        (lambda: tw.run("cit.bounds", seeds=[1, 2, 1]), "seeds", "1 stands there twice"),
         (lambda: tw.run("cit.bounds", jobs=0), "jobs", "from 1 on"),
+        (lambda: tw.run("cit.bounds", jobs=10**6), "jobs", "expected 1 to 1024 threads"),
+        (lambda: tw.collect("line5", progress=5), "progress", "True or a function, got 5"),
+        (lambda: tw.experiment({}), None, "missing field `id`"),
+        (lambda: tw.experiment(5), None, "expected an experiment"),
+        (lambda: tw.experiment("cit.bounds").with_({"run.payload": float("nan")}), "run.payload", "a number, got nan"),
         (lambda: tw.run("cit.bounds", seeds=3), "seeds", "a list or a range, got 3"),
         (lambda: tw.run("cit.bounds", seeds=[]), "seeds", "one or more"),
         (lambda: tw.testbed({"from": [1], "dst": [2]}), "links", "without values: src, prr; there are dst, from"),
@@ -54,6 +61,14 @@ def test_one_line_names_the_place(call, where, line):
     assert isinstance(raised.value, ValueError) and isinstance(raised.value, tw.ThalwegError)
     # None of another error stands above it.
     assert raised.value.__cause__ is None and raised.value.__context__ is None
+
+
+def test_a_file_that_cannot_be_written_is_named(tmp_path: Path):
+    (tmp_path / "file").write_text("")
+    for save in (tw.run("cit.bounds", seeds=[1]).save, tw.experiment("cit.bounds").save):
+        with pytest.raises(OSError) as raised:
+            save(tmp_path / "file/in")
+        assert str(tmp_path / "file") in str(raised.value.filename)
 
 
 def test_a_testbeds_file_names_its_line(tmp_path: Path):

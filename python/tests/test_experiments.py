@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import pickle
+from functools import cache
 from pathlib import Path
+from typing import Callable
 
 import pytest
 import thalweg as tw
@@ -19,26 +21,29 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture(scope="session")
-def all_at_once(pytestconfig, thalweg, tmp_path_factory) -> tuple[dict[str, tw.Report], Path]:
-    """With `--all` the quick subset, ours and the command line's: equal runs of several results are shared."""
-    theirs = tmp_path_factory.mktemp("quick")
-    if not pytestconfig.getoption("--all"):
-        return {}, theirs
-    thalweg("reproduce", "--quick", "--out", theirs)
-    return tw.reproduce(quick=True).reports, theirs
+def of_paper(thalweg, tmp_path_factory) -> Callable[[str], tuple[dict[str, tw.Report], Path]]:
+    """The quick subset of all of a paper's results, ours and the folder of the command line's: equal runs are shared."""
+    ids: dict[str, list[str]] = {}
+    for entry in tw.experiments().to_dicts():
+        ids.setdefault(entry["paper"], []).append(entry["id"])
+
+    @cache
+    def both(paper: str) -> tuple[dict[str, tw.Report], Path]:
+        theirs = tmp_path_factory.mktemp(paper)
+        thalweg("reproduce", *ids[paper], "--quick", "--out", theirs)
+        return tw.reproduce(*ids[paper], quick=True).reports, theirs
+
+    return both
 
 
-def test_rows_results_and_figures_are_those_of_the_command_line(built_in: str, thalweg, all_at_once, tmp_path: Path):
+def test_rows_results_and_figures_are_those_of_the_command_line(built_in: str, thalweg, of_paper, pytestconfig, tmp_path: Path):
     name, ours, theirs = built_in, tmp_path / "ours", tmp_path / "theirs"
-    reports, folder = all_at_once
-    if name in reports:
-        report, theirs = reports[name], folder
-    elif tw.experiment(name).paper:
+    if pytestconfig.getoption("--all"):
+        reports, theirs = of_paper(tw.experiment(name).paper)
+        report = reports[name]
+    else:
         thalweg("reproduce", name, "--quick", "--out", theirs)
         report = tw.run(name, quick=True, jobs=1)
-    else:
-        thalweg("run", name, "--seeds", "1..2", "--out", theirs / name)
-        report = tw.run(name, seeds=[1, 2], jobs=1)
     report.save(ours)
     compared = sorted(path.name for path in (theirs / name).iterdir() if path.name != "manifest.json")
     assert {"rows.csv", "rows.json", "results.json"} <= set(compared)

@@ -35,6 +35,15 @@ def test_a_plan_is_that_of_the_command_line(thalweg):
     assert plan._repr_svg_().startswith("<svg")
 
 
+def test_what_is_asked_beside_a_plan_is_of_its_ends():
+    plan = tw.plan("line5", source=5)
+    assert tw.collect("line5", plan=plan, source=5, sink=1, object=500).source == 5
+    for where in ("source", "sink"):
+        with pytest.raises(tw.InputError, match="the plan's is node") as raised:
+            tw.collect("line5", plan=plan, **{where: 4})
+        assert raised.value.where == where
+
+
 def test_the_object_arrives_and_frames_and_losses_are_tables():
     object = bytes(range(256)) * 20
     got = tw.collect("indriya", source=93, object=object, seed=7, frames=True, explain=True)

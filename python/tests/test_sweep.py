@@ -6,6 +6,7 @@ import hashlib
 import importlib.util
 import multiprocessing
 import os
+import pickle
 import random
 import signal
 import time
@@ -44,6 +45,21 @@ def test_parts_are_the_same_on_threads_in_shards_and_in_processes(tmp_path: Path
     assert told[-1] == (lacking, lacking, "parts")
     assert files(tmp_path / "local") == files(tmp_path / "shards") == files(tmp_path / "pool")
     assert len(files(tmp_path / "local")) == lacking
+
+
+def test_whole_numbers_of_a_column_with_gaps_are_whole():
+    over = tw.Sweep("cit.bounds", points={"run.payload": [40.0, float("nan")]}, seeds=[1])
+    assert over.points == ["run.payload = 40", "the experiment as it is"]
+    assert pickle.loads(pickle.dumps(over)).points == over.points
+
+
+def test_without_points_it_is_the_experiment_as_it_is(tmp_path: Path):
+    sweep = tw.Sweep("cit.bounds", seeds=[1, 2])
+    sweep.run(tmp_path)
+    [report] = tw.judge(sweep, tmp_path).values()
+    assert report.rows.to_dicts() == tw.run("cit.bounds", seeds=[1, 2]).rows.to_dicts()
+    with pytest.raises(tw.InputError, match="holds parts of"):
+        tw.judge(tw.Sweep("cit.fig3", seeds=[1]), tmp_path)
 
 
 def test_rows_and_reports_of_a_sweep(tmp_path: Path):
@@ -141,7 +157,7 @@ def test_killed_at_ten_moments_it_loses_and_doubles_nothing(tmp_path: Path):
         ({"over": {"run.paylaod": [40]}}, "paylaod"),
         ({"over": {"run.payload": [400]}}, "payload"),
         ({"over": {"run.payload": []}}, "payload"),
-        ({}, "either over= or points="),
+        ({"over": OVER, "points": OVER}, "either over= or points="),
         ({"over": OVER, "seeds": [-1]}, "seeds"),
         ({"over": OVER, "seeds": [1, 1]}, "twice"),
         ({"over": OVER, "seeds": 3}, "a list or a range"),

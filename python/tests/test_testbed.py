@@ -115,6 +115,10 @@ def test_links_of_matrices():
         ({"prr": [[1, 2, 3]]}, "prr"),
         ({"prr": prr, "channels": [11]}, "channels"),
         ({"prr": prr[0], "ids": [1]}, "ids"),
+        ({"prr": prr[0], "ids": [1, 2, 7.5]}, "ids"),
+        ({"prr": prr[0], "ids": ["a", "b", "c"]}, "ids"),
+        ({"prr": prr[0], "channels": 26}, "channels"),
+        ({"prr": prr[0], "name": 5}, "name"),
         ({"prr": prr, "rssi_dbm": rssi[0], "channels": [20, 26]}, "rssi_dbm"),
     ]:
         with pytest.raises(tw.InputError) as raised:

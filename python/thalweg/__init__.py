@@ -10,7 +10,7 @@ Tables go to polars, DuckDB, pandas and pyarrow as they are. The same seed gives
 from __future__ import annotations
 
 import os as _os
-from typing import Any, Iterable, Mapping
+from typing import Any, Iterable, Mapping, overload
 
 from . import _links, _plain, _thalweg
 from ._errors import Bug, InputError, JobError, ThalwegError
@@ -84,6 +84,8 @@ def testbed(
     columns. Or `prr` is a matrix from row to column, (n, n) or (channels, n, n), with `rssi_dbm` of the same shape, where
     `ids` are the nodes' numbers (1 to n) and `channels` those of the matrices (11 to 26). A testbed of links has `name`.
     """
+    if not isinstance(name, str):
+        raise InputError(f"name: expected a text, got {name!r:.80}", "name")
     if prr is not None:
         return Testbed.of_links(_links.of_matrices(prr, rssi_dbm, ids, channels), name=name)
     if isinstance(what, Testbed):
@@ -229,6 +231,8 @@ def experiment(what: Experiment | str | _os.PathLike[str] | Mapping[str, Any]) -
         return Experiment.parse(what)
     if isinstance(what, Mapping):
         return Experiment.of_dict(what)
+    if not isinstance(what, (str, _os.PathLike)):
+        raise InputError(f"expected an experiment: an id, a file, a text or a dict, got {what!r:.80}")
     return Experiment.load(what)
 
 
@@ -266,8 +270,18 @@ def reproduce(
     return _thalweg.reproduce(list(what), _arguments(arguments))
 
 
-def judge(what: Experiment | str | _os.PathLike[str] | Mapping[str, Any], rows: Any) -> Report:
-    """The report of rows that are there already: those of a `Report`, or of many, as any table."""
+@overload
+def judge(what: Sweep, rows: str | _os.PathLike[str]) -> dict[str, Report]: ...
+@overload
+def judge(what: Experiment | str | _os.PathLike[str] | Mapping[str, Any], rows: Any) -> Report: ...
+def judge(what: Any, rows: Any) -> Report | dict[str, Report]:
+    """The report of rows that are there already: those of a `Report`, or of many, as any table.
+
+    Of a sweep and its folder it is the report at each point, over the seeds that are there.
+    """
+    if isinstance(what, Sweep):
+        what.missing(rows)
+        return reports(rows)
     return _thalweg.judge(experiment(what), rows)
 
 

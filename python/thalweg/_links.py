@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Iterable
 
 from ._errors import InputError
+from ._plain import listed
 from ._thalweg import Testbed
 
 CHANNELS = range(11, 27)
@@ -21,14 +22,14 @@ def of_matrices(
     """Columns of the links in `prr`, (n, n) or (channels, n, n), from row to column; a link without frames is none."""
     ratios, levels = _layers("prr", prr), None if rssi_dbm is None else _layers("rssi_dbm", rssi_dbm)
     n = len(ratios[0])
-    nodes = list(range(1, n + 1)) if ids is None else [int(node) for node in ids]
+    nodes = list(range(1, n + 1)) if ids is None else _whole("ids", ids)
     if len(nodes) != n:
         raise InputError(f"ids: expected {n} nodes, one for each row of prr, got {len(nodes)}", "ids")
     if levels is not None and (len(levels), len(levels[0])) != (len(ratios), n):
         raise InputError("rssi_dbm: expected a matrix of the same shape as prr", "rssi_dbm")
     on: list[int | None]
     if channels is not None:
-        on = [int(channel) for channel in channels]
+        on = list(_whole("channels", channels))
     else:
         on = [None] if len(ratios) == 1 else list(CHANNELS)
     if len(on) != len(ratios):
@@ -47,8 +48,23 @@ def of_matrices(
     return columns
 
 
+def _whole(name: str, values: Iterable[int]) -> list[int]:
+    """The whole numbers that the argument `name` has."""
+    several = listed(name, values) or []
+    try:
+        numbers = [int(value) for value in several]
+        if numbers == several:
+            return numbers
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise InputError(f"{name}: expected whole numbers, got {several!r:.80}", name)
+
+
 def _layers(name: str, matrix: Any) -> list[list[list[float]]]:
     """The matrices in `matrix`, one for each channel."""
+    if hasattr(matrix, "columns"):
+        line = f"{name}: expected a matrix without names; of a table give {name}=table.to_numpy() and ids=table.index"
+        raise InputError(line, name)
     lists = matrix.tolist() if hasattr(matrix, "tolist") else matrix
     try:
         layers = [lists] if not isinstance(lists[0][0], (list, tuple)) else lists

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any, Iterable, Mapping
 
 from ._errors import InputError
@@ -32,6 +33,8 @@ def text(values: Mapping[str, Any]) -> tuple[str, dict[str, Testbed]]:
 
 def _plain(value: Any, where: str, testbeds: dict[str, Testbed]) -> Any:
     """Arrays, tuples and ranges as lists, numpy's numbers as Python's; `where` is the key."""
+    if isinstance(value, float) and not math.isfinite(value):
+        raise InputError(f"{where}: expected a number, got {value!r}", where)
     if isinstance(value, (str, int, float)):
         return value
     if isinstance(value, Testbed):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Any, Callable, Protocol
 
+from ._errors import InputError
+
 Progress = Callable[[int, int, str], object]
 """Is told parts that are done, all parts, and what they are of. What it raises stops the call."""
 
@@ -66,6 +68,8 @@ def told(progress: bool | Progress | None) -> Told:
     if progress is None or progress is False:
         return _Nobody()
     if progress is not True:
+        if not callable(progress):
+            raise InputError(f"progress: expected True or a function, got {progress!r:.80}", "progress")
         return _Caller(progress)
     try:
         from tqdm.auto import tqdm

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import glob
 import importlib.util
 import json
@@ -52,7 +53,7 @@ def _span(key: str, values: Any) -> str:
 
 
 class Executor(Protocol):
-    """A process pool, a client of Dask, or whatever else runs functions elsewhere."""
+    """A process pool, a client of Dask, or whatever else runs functions elsewhere, and gives futures of them."""
 
     def submit(self, call: Any, /, *arguments: Any) -> Any: ...
 
@@ -61,7 +62,7 @@ class Sweep:
     """An experiment at many points with many seeds, in parts: files of one folder, each there whole or not at all.
 
     `over` is a dict of keys, such as `run.payload`, and values: each with each. Or `points` is a table with a column a key
-    and a row a point. Seeds are outermost, so that what is there first is a smaller study.
+    and a row a point. Without either it is the experiment as it is. Seeds are outermost, so that what is there first is a smaller study.
     """
 
     def __init__(
@@ -75,13 +76,13 @@ class Sweep:
     ) -> None:
         from . import experiment
 
-        asked = {
+        self._made_of = experiment(what), {
             "over": over,
             "points": points,
             "seeds": _plain.listed("seeds", seeds),
             "losses": _plain.listed("losses", losses),
         }
-        self._sweep = _thalweg.sweep_of(experiment(what), asked)
+        self._sweep = _thalweg.sweep_of(*self._made_of)
 
     @property
     def points(self) -> list[str]:
@@ -113,14 +114,19 @@ class Sweep:
     ) -> int:
         """Makes the parts that `folder` misses, and says how many: on `jobs` threads, or on an `executor`.
 
-        With `shard`, such as (3, 16), the third of sixteen shares. Several processes and machines may share a folder.
+        With `shard`, such as (3, 16), the third of sixteen shares. Several processes and machines may share a folder. An
+        `executor` has its own workers, and makes all that is missing.
         """
         if executor is None:
             return self._sweep._run(folder, {"jobs": jobs, "shard": shard, "progress": progress})
+        for name, value in ("jobs", jobs), ("shard", shard):
+            if value is not None:
+                raise InputError(f"{name}: is not for an executor, which has its own workers", name)
         if not hasattr(executor, "submit"):
             kind = type(executor).__name__
             raise InputError(f"executor: expected what has submit(), {kind} has not", "executor")
-        return _submitted(executor, os.fspath(folder), self.missing(folder), progress)
+        # Workers may have another working directory.
+        return _submitted(executor, os.path.abspath(folder), self.missing(folder), progress)
 
     def __len__(self) -> int:
         return len(self._sweep)
@@ -128,21 +134,29 @@ class Sweep:
     def __repr__(self) -> str:
         return repr(self._sweep)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        what, asked = self._made_of
+        return functools.partial(Sweep, what, **asked), ()
+
 
 def _submitted(executor: Executor, folder: str, parts: list[str], progress: bool | Progress | None) -> int:
-    """Makes `parts` elsewhere; what fails is raised after the others."""
+    """Makes `parts` elsewhere; what fails is raised after the others. Whatever interrupts it calls off what is not begun."""
     tell, failed = told(progress), None
     out: list[Any] = []
-    for done, part in enumerate([*parts, *[None] * WINDOW]):
-        if part is not None:
-            out.append(executor.submit(_thalweg.run_part, folder, part))
-        if out and (part is None or len(out) == WINDOW):
-            try:
-                out.pop(0).result()
-            except Exception as why:
-                failed = failed or why
-            tell(min(done + 1, len(parts)) - len(out), len(parts), "parts")
-    tell.close()
+    try:
+        for done, part in enumerate([*parts, *[None] * WINDOW]):
+            if part is not None:
+                out.append(executor.submit(_thalweg.run_part, folder, part))
+            if out and (part is None or len(out) == WINDOW):
+                try:
+                    out.pop(0).result()
+                except Exception as why:
+                    failed = failed or why
+                tell(min(done + 1, len(parts)) - len(out), len(parts), "parts")
+    finally:
+        for future in out:
+            future.cancel()
+        tell.close()
     if failed is not None:
         raise failed
     _thalweg.raise_failed(folder)

@@ -221,7 +221,7 @@ impl Lab {
         Ok(Self {
             sites: Sites::default(),
             journal: None,
-            threads: Threads::new(jobs)?,
+            threads: Threads::new(jobs.map(checked).transpose()?)?,
         })
     }
 
@@ -385,6 +385,20 @@ impl Lab {
             journal.remove();
         }
     }
+}
+
+/// No machine has more cores, and each thread takes memory.
+const MOST_JOBS: usize = 1024;
+
+/// So many threads, where they are not too many.
+pub(crate) fn checked(jobs: NonZeroUsize) -> Result<NonZeroUsize, Error> {
+    let refused = || Error::Option {
+        option: "jobs",
+        why: format!("expected 1 to {MOST_JOBS} threads, got {jobs}"),
+    };
+    (jobs.get() <= MOST_JOBS)
+        .then_some(jobs)
+        .ok_or_else(refused)
 }
 
 impl From<ExperimentError> for Error {

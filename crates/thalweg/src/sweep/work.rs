@@ -5,6 +5,7 @@
 
 use super::folder::{Claim, Folder};
 use super::task::{Failed, Task};
+use crate::lab::checked;
 use crate::Error;
 use std::collections::VecDeque;
 use std::fmt;
@@ -92,7 +93,7 @@ pub struct Outcome {
 /// Makes the parts of `shard` that `folder` misses, as `program`, on `jobs` threads.
 ///
 /// # Errors
-/// [`Error::Stopped`] where the observer stopped it; [`Error::Job`] where nothing can be written or read. A point that fails is
+/// [`Error::Option`] where `jobs` are too many; [`Error::Stopped`] where the observer stopped it; [`Error::Job`] where nothing can be written or read. A point that fails is
 /// no error: each outcome names it.
 pub fn run(
     folder: &Folder,
@@ -101,6 +102,7 @@ pub fn run(
     jobs: NonZeroUsize,
     observer: StepObserver<'_>,
 ) -> Result<Outcome, Error> {
+    let jobs = checked(jobs)?;
     let missing = (0..folder.parts()).filter(|n| shard.has(*n) && !folder.is_done(*n));
     let missing: VecDeque<usize> = missing.collect();
     let count = missing.len();
