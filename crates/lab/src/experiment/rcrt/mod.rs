@@ -19,19 +19,18 @@ use outage::{Off, Outage};
 use serde::Deserialize;
 use thalweg_medium::random::{derive, stream, uniform};
 use thalweg_protocols::csma::{self, Priority};
-use thalweg_protocols::fusion::{Feedback, Fusion, Strategy};
-use thalweg_protocols::ifrc::{self, Ifrc};
+use thalweg_protocols::fusion::{Feedback, Strategy};
+use thalweg_protocols::ifrc;
 use thalweg_protocols::rcrt::sink::{
     policy, Config, Control, Evidence, Excess, Gap, Leave, Length, Repeat,
 };
 use thalweg_protocols::rcrt::source::{self, Probing};
-use thalweg_protocols::rcrt::Notes;
-use thalweg_protocols::stack::{Open, Queue, MAX_QUEUE};
+use thalweg_protocols::stack::{Queue, MAX_QUEUE};
 use thalweg_protocols::tree::Routing;
 use thalweg_sim::Capture;
 use thalweg_simnet::convergecast::RunError;
 use thalweg_simnet::rcrt::{
-    run, Flow, Happens, Outcome, Settle, Setup, Shape, Sink, Transport, Tree, Wanted,
+    run, Flow, Happens, Outcome, Pacing, Settle, Setup, Shape, Sink, Transport, Tree, Wanted,
 };
 use thalweg_testbeds::Site;
 use thalweg_units::{Channel, Duration, NodeId};
@@ -335,8 +334,6 @@ const BACK_PRESSURE: Strategy = Strategy {
     rate_limit: None,
     congested: Priority::High,
 };
-/// Room in a node's queue under IFRC.
-const IFRC_QUEUE: usize = ifrc::QUEUE as usize;
 /// IFRC's motes draw their backoffs from windows so many times TinyOS's (the release of its authors).
 const IFRC_BACKOFFS: u16 = 3;
 /// The tree that IFRC's nodes keep: that of the fewest expected transmissions, found without load.
@@ -537,26 +534,13 @@ impl Rcrt {
         let site = &floor.site;
         let setup = self.setup(site, point)?;
         let seed = run_seed(site);
-        let is_base = |id| {
-            setup
-                .bases
-                .iter()
-                .any(|n| site.testbed.id_of(*n) == Some(id))
+        let pacing = match point.transport {
+            Name::Ifrc => Pacing::Ifrc,
+            Name::RcrtSpare => Pacing::Notes,
+            Name::RcrtFusion => Pacing::Fusion(BACK_PRESSURE),
+            _ => Pacing::Open,
         };
-        let ifrc = |id: NodeId| match is_base(id) {
-            true => Ifrc::base(id),
-            false => Ifrc::new(id),
-        };
-        let outcome = match point.transport {
-            Name::Ifrc => run::<_, IFRC_QUEUE>(site, &setup, ifrc, seed, capture),
-            Name::RcrtSpare => run::<_, MAX_QUEUE>(site, &setup, |_| Notes, seed, capture),
-            Name::RcrtFusion => {
-                let fusion = |id| Fusion::new(id, BACK_PRESSURE);
-                run::<_, MAX_QUEUE>(site, &setup, fusion, seed, capture)
-            }
-            _ => run::<_, MAX_QUEUE>(site, &setup, |_| Open, seed, capture),
-        };
-        outcome.map_err(|error| failed(site, error))
+        run(site, &setup, pacing, seed, capture).map_err(|error| failed(site, error))
     }
 }
 
