@@ -3,7 +3,7 @@
 use rustix::time::{clock_gettime, ClockId};
 use serde::Serialize;
 use std::time::Duration;
-use thalweg_lab::speed::{Counts, SpeedError, W1};
+use thalweg_simnet::speed::{Counts, SpeedError, W1};
 
 use crate::args::RunArgs;
 use crate::failure::Failure;

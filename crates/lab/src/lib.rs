@@ -6,4 +6,3 @@
 pub mod experiment;
 pub mod plots;
 pub mod results;
-pub mod speed;

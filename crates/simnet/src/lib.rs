@@ -16,6 +16,8 @@ pub mod gather;
 pub mod motes;
 pub mod networks;
 mod offers;
+pub mod probe;
 pub mod rcrt;
 pub mod security;
+pub mod speed;
 pub mod streams;

@@ -10,11 +10,11 @@ use super::context::{rows_in_order, RunContext};
 use super::keys::keys;
 use super::kind::{with_seed, Kind};
 use super::link_channels::probes;
-use super::probe::{self, Order, Train};
 use super::sites::faithful_survey;
 use super::{ExperimentError, Result};
 use crate::results::{columns, Column, Row, SEED};
 use thalweg_medium::random::derive;
+use thalweg_simnet::probe::{Order, Train};
 use thalweg_testbeds::Site;
 use thalweg_units::{Channel, Duration};
 
@@ -120,7 +120,7 @@ impl Correlation {
             interval: Duration::from_millis(self.interval_ms),
         };
         let mut got = vec![vec![false; count as usize]; roles.receivers.len()];
-        probe::send(&mut net, roles.initiator, train, |node, number, relay| {
+        net.send(roles.initiator, train, &mut |node, number, relay| {
             let receiver = roles.receivers.iter().position(|r| *r == node);
             let receiver = receiver.filter(|_| relay == 1);
             if let Some(cell) = receiver.and_then(|r| got[r].get_mut(number as usize)) {

@@ -7,14 +7,14 @@
 use super::context::{rows_in_order, RunContext};
 use super::keys::keys;
 use super::kind::{with_seed, Kind};
-use super::probe::{self, Order, Probe, Train};
 use super::sites::faithful_survey;
 use super::{ExperimentError, Result};
 use crate::results::{columns, Column, Row, SEED};
 use rand::seq::{IndexedRandom as _, SliceRandom as _};
 use thalweg_medium::random::{derive, stream, Stream};
 use thalweg_planner::{LinkModel, LinkQualities, LinkRule, RouteRequest, Topology};
-use thalweg_sim::{boards, Network};
+use thalweg_sim::boards;
+use thalweg_simnet::probe::{Order, Probes, Train};
 use thalweg_testbeds::Site;
 use thalweg_units::{Channel, Duration};
 
@@ -118,7 +118,7 @@ impl LinkChannels {
                 interval: Duration::from_millis(self.interval_ms),
             };
             let mut received = 0u32;
-            probe::send(&mut net, from, train, |node, _, _| {
+            net.send(from, train, &mut |node, _, _| {
                 received += u32::from(node == to);
             })?;
             let own = channel.number() == self.tree_channel;
@@ -140,16 +140,13 @@ impl LinkChannels {
 }
 
 /// A network of probes at `site`.
-pub(super) fn probes(site: &Site, seed: u64) -> Result<Network<Probe>> {
+pub(super) fn probes(site: &Site, seed: u64) -> Result<Probes> {
     let board = boards::telosb();
     if site.board.chip != board.chip {
         let why = format!("board {}: expected telosb", site.testbed.board_name);
         return Err(ExperimentError::unfit(site, why));
     }
-    let nodes = site.testbed.nodes.iter();
-    let probes = nodes.map(|n| Probe::new(n.id, board.timing)).collect();
-    let environment = site.environment.clone();
-    Ok(Network::new(environment, &[board], probes, seed)?)
+    Ok(Probes::new(site, &board, seed)?)
 }
 
 /// A collection tree (CTP) as (child, parent): least expected transmissions, by what the beacons of

@@ -30,7 +30,6 @@ mod overhead;
 mod page;
 mod pipelines;
 mod place;
-mod probe;
 mod rcrt;
 mod report;
 mod run;

@@ -2,10 +2,9 @@
 //!
 //! A floor is taken by its tree alone, as nodes find it without load; nothing that a run delivers counts.
 
-use super::{Outcome, Setup};
+use super::{Outcome, Pacing, Setup};
 use crate::convergecast::RunError;
 use serde::Deserialize;
-use thalweg_protocols::stack::{Open, MAX_QUEUE};
 use thalweg_testbeds::Site;
 
 /// A tree's shape.
@@ -79,7 +78,7 @@ impl Shape {
             incidents: Vec::new(),
             ..setup.clone()
         };
-        let outcome = super::run::<_, MAX_QUEUE>(site, &silent, |_| Open, seed, None)?;
+        let outcome = super::run(site, &silent, Pacing::Open, seed, None)?;
         Ok(Self::of(&outcome, &setup.bases, outcome.lasted))
     }
 }

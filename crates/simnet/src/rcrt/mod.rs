@@ -17,5 +17,5 @@ pub use floor::{Shape, Wanted};
 pub use incident::{Happens, Incident};
 pub use network::TreeNetwork;
 pub use outcome::{FlowOutcome, Outcome};
-pub use run::{run, Paced};
+pub use run::{run, Pacing};
 pub use setup::{Flow, Settle, Setup, Sink, Transport, Tree};

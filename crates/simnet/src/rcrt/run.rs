@@ -13,13 +13,13 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use thalweg_medium::ether::{Ether, Reach};
 use thalweg_medium::random::{derive, stream, uniform};
-use thalweg_protocols::fusion::Fusion;
-use thalweg_protocols::ifrc::Ifrc;
+use thalweg_protocols::fusion::{Fusion, Strategy};
+use thalweg_protocols::ifrc::{self, Ifrc};
 use thalweg_protocols::rcrt::sink::Sink;
 use thalweg_protocols::rcrt::source::{Order, Source, Supply};
 use thalweg_protocols::rcrt::{Base, Handed, Notes, Send};
 use thalweg_protocols::stack::{Application, Command, Config, Discipline, Event, Node, Open};
-use thalweg_protocols::stack::{Readings, Schedule};
+use thalweg_protocols::stack::{Readings, Schedule, MAX_QUEUE};
 use thalweg_protocols::tree::Role;
 use thalweg_sim::{Aired, Capture, Kind, Network, Observer, SimError};
 use thalweg_testbeds::{Site, Testbed};
@@ -38,8 +38,24 @@ const MOST_HOPS: usize = 32;
 /// ever ask for.
 const READINGS_EVERY: Duration = Duration::from_millis(60);
 
+/// Room in a node's queue under IFRC.
+const IFRC_QUEUE: usize = ifrc::QUEUE as usize;
+
+/// What in every node's stack decides when it sends.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Pacing {
+    /// Carrier sense alone.
+    Open,
+    /// As [`Self::Open`]; packets also carry a note of the queues that they met ([`Notes`]).
+    Notes,
+    /// Fusion with this strategy.
+    Fusion(Strategy),
+    /// IFRC, and its longer queue.
+    Ifrc,
+}
+
 /// A discipline that may give its node a rate.
-pub trait Paced: Discipline {
+pub(super) trait Paced: Discipline {
     /// Packets per second that the node may send itself; none where a sink decides, or nothing does.
     fn rate(&self) -> Option<f64> {
         None
@@ -257,12 +273,40 @@ impl<D: Paced, S: Supply, const QUEUE: usize> Trees<D, S, QUEUE> {
     }
 }
 
-/// Runs `setup` at `site` with `discipline` in every node's stack, whose queue has room for `QUEUE`; writes frames to
-/// `capture`.
+/// Runs `setup` at `site`, every node with `pacing` in its stack; writes frames to `capture`.
 ///
 /// # Errors
 /// Where the simulation fails, or nodes and boards do not suit each other.
-pub fn run<D: Paced, const QUEUE: usize>(
+pub fn run(
+    site: &Site,
+    setup: &Setup,
+    pacing: Pacing,
+    seed: u64,
+    capture: Option<Box<dyn Capture>>,
+) -> Result<Outcome, RunError> {
+    let is_base = |id| {
+        let mut bases = setup.bases.iter();
+        bases.any(|n| site.testbed.id_of(*n) == Some(id))
+    };
+    match pacing {
+        Pacing::Open => run_paced::<_, MAX_QUEUE>(site, setup, |_| Open, seed, capture),
+        Pacing::Notes => run_paced::<_, MAX_QUEUE>(site, setup, |_| Notes, seed, capture),
+        Pacing::Fusion(strategy) => {
+            let fusion = |id| Fusion::new(id, strategy);
+            run_paced::<_, MAX_QUEUE>(site, setup, fusion, seed, capture)
+        }
+        Pacing::Ifrc => {
+            let ifrc = |id: NodeId| match is_base(id) {
+                true => Ifrc::base(id),
+                false => Ifrc::new(id),
+            };
+            run_paced::<_, IFRC_QUEUE>(site, setup, ifrc, seed, capture)
+        }
+    }
+}
+
+/// [`run`] with `discipline` in every node's stack, whose queue has room for `QUEUE`.
+fn run_paced<D: Paced, const QUEUE: usize>(
     site: &Site,
     setup: &Setup,
     discipline: impl Fn(NodeId) -> D,

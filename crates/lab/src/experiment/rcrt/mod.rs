@@ -22,16 +22,16 @@ use reading::Reading;
 use serde::Deserialize;
 use thalweg_medium::random::{derive, stream, uniform};
 use thalweg_protocols::csma;
-use thalweg_protocols::fusion::Fusion;
-use thalweg_protocols::ifrc::{self, Ifrc};
+use thalweg_protocols::ifrc;
 use thalweg_protocols::rcrt::sink::policy;
 use thalweg_protocols::rcrt::source;
-use thalweg_protocols::rcrt::Notes;
-use thalweg_protocols::stack::{Open, Queue, MAX_QUEUE};
+use thalweg_protocols::stack::{Queue, MAX_QUEUE};
 use thalweg_protocols::tree::Routing;
 use thalweg_sim::Capture;
 use thalweg_simnet::convergecast::RunError;
-use thalweg_simnet::rcrt::{run, Flow, Happens, Outcome, Settle, Setup, Shape, Tree, Wanted};
+use thalweg_simnet::rcrt::{
+    run, Flow, Happens, Outcome, Pacing, Settle, Setup, Shape, Tree, Wanted,
+};
 use thalweg_testbeds::Site;
 use thalweg_units::{Channel, Duration, NodeId};
 use transport::{probing, transport, Name, BACK_PRESSURE};
@@ -231,8 +231,6 @@ impl Captures for Rcrt {
     }
 }
 
-/// Room in a node's queue under IFRC.
-const IFRC_QUEUE: usize = ifrc::QUEUE as usize;
 /// IFRC's motes draw their backoffs from windows so many times TinyOS's (the release of its authors).
 const IFRC_BACKOFFS: u16 = 3;
 /// The tree that IFRC's nodes keep: that of the fewest expected transmissions, found without load.
@@ -402,26 +400,13 @@ impl Rcrt {
         let site = &floor.site;
         let setup = self.setup(site, point)?;
         let seed = run_seed(site);
-        let is_base = |id| {
-            setup
-                .bases
-                .iter()
-                .any(|n| site.testbed.id_of(*n) == Some(id))
+        let pacing = match point.transport {
+            Name::Ifrc => Pacing::Ifrc,
+            Name::RcrtSpare => Pacing::Notes,
+            Name::RcrtFusion => Pacing::Fusion(BACK_PRESSURE),
+            _ => Pacing::Open,
         };
-        let ifrc = |id: NodeId| match is_base(id) {
-            true => Ifrc::base(id),
-            false => Ifrc::new(id),
-        };
-        let outcome = match point.transport {
-            Name::Ifrc => run::<_, IFRC_QUEUE>(site, &setup, ifrc, seed, capture),
-            Name::RcrtSpare => run::<_, MAX_QUEUE>(site, &setup, |_| Notes, seed, capture),
-            Name::RcrtFusion => {
-                let fusion = |id| Fusion::new(id, BACK_PRESSURE);
-                run::<_, MAX_QUEUE>(site, &setup, fusion, seed, capture)
-            }
-            _ => run::<_, MAX_QUEUE>(site, &setup, |_| Open, seed, capture),
-        };
-        outcome.map_err(|error| failed(site, error))
+        run(site, &setup, pacing, seed, capture).map_err(|error| failed(site, error))
     }
 }
 

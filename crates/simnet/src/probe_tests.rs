@@ -12,7 +12,7 @@ fn relays_repeat_and_receivers_tell_both() {
     let board = boards::telosb();
     let ids = [1, 2, 3].map(|n| NodeId::new(n).unwrap());
     let probes = ids.map(|id| Probe::new(id, board.timing)).into();
-    let mut net = Network::new(env, &[board], probes, 5).unwrap();
+    let mut net = Probes(Network::new(env, &[board], probes, 5).unwrap());
     let channel = Channel::LAST;
     net.command(1, Order::Relay(channel));
     net.command(2, Order::Receive(channel));
@@ -22,13 +22,13 @@ fn relays_repeat_and_receivers_tell_both() {
         interval: Duration::from_millis(20),
     };
     let mut heard = Vec::new();
-    send(&mut net, 0, train, |n, number, relay| {
+    net.send(0, train, &mut |n, number, relay| {
         heard.push((n, number, relay));
     })
     .unwrap();
     let expected: Vec<_> = (0..3).flat_map(|k| [(2, k, 0), (2, k, 1)]).collect();
     assert!(
-        net.now() < SimTime::from_nanos(100_000_000),
+        net.0.now() < SimTime::from_nanos(100_000_000),
         "told that all are sent"
     );
     assert_eq!(heard, expected);

@@ -9,22 +9,26 @@ use std::ops::ControlFlow;
 use thalweg_engine::{
     Ability, BoardTiming, Cca, Engine, OpId, RadioEvent, RadioId, RadioOp, Request, Wants, When,
 };
-use thalweg_sim::{Network, SimError};
+use thalweg_sim::{Board, Network, NetworkError, SimError};
+use thalweg_testbeds::Site;
 use thalweg_units::{Channel, Duration, Instant, NodeId};
 use thalweg_wire::flood::{patch_relay, Course, Ntx, Repr, MAX_CONTENT};
 use thalweg_wire::FrameBuf;
 
 /// Frames to be sent, as long as they can be: `count` of them, one each `interval`, from one interval from now on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Train {
-    pub(super) channel: Channel,
-    pub(super) count: u32,
-    pub(super) interval: Duration,
+pub struct Train {
+    /// Where.
+    pub channel: Channel,
+    /// How many.
+    pub count: u32,
+    /// From the begin of one to that of the next.
+    pub interval: Duration,
 }
 
 /// What a node is to do.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Order {
+pub enum Order {
     /// Send these.
     Send(Train),
     /// Repeat what the sender sends.
@@ -35,9 +39,14 @@ pub(super) enum Order {
 
 /// What a node reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ProbeEvent {
-    /// Frame `number` was received, `relay` hops after the first transmission.
-    Heard { number: u32, relay: u8 },
+enum ProbeEvent {
+    /// A frame was received.
+    Heard {
+        /// The frame, from 0 on.
+        number: u32,
+        /// Hops after the first transmission.
+        relay: u8,
+    },
     /// All frames are sent.
     SentAll,
 }
@@ -56,7 +65,7 @@ const NUMBER_BYTES: usize = 4;
 
 /// A node.
 #[derive(Debug)]
-pub(super) struct Probe {
+struct Probe {
     id: NodeId,
     timing: BoardTiming,
     role: Role,
@@ -68,7 +77,8 @@ pub(super) struct Probe {
 }
 
 impl Probe {
-    pub(super) fn new(id: NodeId, timing: BoardTiming) -> Self {
+    /// Node `id`, which has nothing to do yet, on a board with this timing.
+    fn new(id: NodeId, timing: BoardTiming) -> Self {
         Self {
             id,
             timing,
@@ -197,24 +207,49 @@ impl Engine for Probe {
     }
 }
 
-/// Node `from` sends `train`; `heard` is called for each frame that another node hears: the node, the frame, and how many
-/// hops after its first transmission.
-pub(super) fn send(
-    net: &mut Network<Probe>,
-    from: usize,
-    train: Train,
-    mut heard: impl FnMut(usize, u32, u8),
-) -> Result<(), SimError> {
-    net.command(from, Order::Send(train));
-    let limit = net.now() + train.interval * (u64::from(train.count) + 10);
-    net.run_until(limit, |_, node, event| match event {
-        ProbeEvent::Heard { number, relay } => {
-            heard(node, number, relay);
-            ControlFlow::Continue(())
-        }
-        ProbeEvent::SentAll => ControlFlow::Break(()),
-    })?;
-    Ok(())
+/// Probes at all nodes of a site.
+pub struct Probes(Network<Probe>);
+
+impl Probes {
+    /// Probes on `board` at the nodes of `site`.
+    ///
+    /// # Errors
+    /// Where the board does not do what a probe needs.
+    pub fn new(site: &Site, board: &Board, seed: u64) -> Result<Self, NetworkError> {
+        let nodes = site.testbed.nodes.iter();
+        let probes = nodes.map(|n| Probe::new(n.id, board.timing)).collect();
+        let environment = site.environment.clone();
+        Network::new(environment, std::slice::from_ref(board), probes, seed).map(Self)
+    }
+
+    /// Node `n` does as it is told from now on.
+    pub fn command(&mut self, n: usize, order: Order) {
+        self.0.command(n, order);
+    }
+
+    /// Node `from` sends `train`; `heard` is called for each frame that another node hears: the node, the frame, and how
+    /// many hops after its first transmission.
+    ///
+    /// # Errors
+    /// Where the simulation fails.
+    pub fn send(
+        &mut self,
+        from: usize,
+        train: Train,
+        heard: &mut dyn FnMut(usize, u32, u8),
+    ) -> Result<(), SimError> {
+        let net = &mut self.0;
+        net.command(from, Order::Send(train));
+        let limit = net.now() + train.interval * (u64::from(train.count) + 10);
+        net.run_until(limit, |_, node, event| match event {
+            ProbeEvent::Heard { number, relay } => {
+                heard(node, number, relay);
+                ControlFlow::Continue(())
+            }
+            ProbeEvent::SentAll => ControlFlow::Break(()),
+        })?;
+        Ok(())
+    }
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ fn over_medium(seed: u64) -> Counts {
     });
     let air = Medium::new(Arc::new(env), seed);
     let mut w1 = W1::over(air, 0, &places, seed).unwrap();
-    w1.run().unwrap()
+    w1.run_over_air().unwrap()
 }
 
 #[test]

@@ -110,6 +110,19 @@ impl W1 {
         let links = reach.links() as u64;
         Self::over(Ether::new(reach, seed), links, &places, seed)
     }
+
+    /// How long the simulated time is.
+    pub fn simulated(&self) -> Duration {
+        self.ends.since(SimTime::ZERO)
+    }
+
+    /// Runs it to its end.
+    ///
+    /// # Errors
+    /// [`SpeedError::Sim`].
+    pub fn run(&mut self) -> Result<Counts, SpeedError> {
+        self.run_over_air()
+    }
 }
 
 impl<A: Air> W1<A> {
@@ -163,16 +176,7 @@ impl<A: Air> W1<A> {
         })
     }
 
-    /// How long the simulated time is.
-    pub fn simulated(&self) -> Duration {
-        self.ends.since(SimTime::ZERO)
-    }
-
-    /// Runs it to its end.
-    ///
-    /// # Errors
-    /// [`SpeedError::Sim`].
-    pub fn run(&mut self) -> Result<Counts, SpeedError> {
+    fn run_over_air(&mut self) -> Result<Counts, SpeedError> {
         let (sink, links) = (self.sink, self.links);
         let (mut generated, mut delivered) = (0, 0);
         self.network.run_until(self.ends, |_, node, event| {
