@@ -7,6 +7,7 @@ use thalweg_planner::Plan;
 
 use thalweg_host::job::Progress;
 use thalweg_host::store::JobId;
+use thalweg_host::text::count;
 use thalweg_host::transfer::session::SourceStatus;
 
 /// The most points of a transfer's course.
@@ -90,8 +91,9 @@ impl Running {
         let open = sources.iter().filter(|s| s.rate.is_some()).count();
         let packets: u64 = sources.iter().map(|s| s.packets).sum();
         self.phase = format!(
-            "{open} of {} nodes send, {packets} packets in {at_s:.0} s",
-            sources.len()
+            "{open} of {} send, {} in {at_s:.0} s",
+            count(sources.len(), "node"),
+            count(packets, "packet")
         );
         self.progress = whole_s.map_or(0.0, |whole| (at_s / whole.max(1.0)).clamp(0.0, 0.99));
         self.sources = sources.to_vec();
@@ -108,7 +110,7 @@ impl Running {
                 0.0
             }
             Progress::Sweeping { of, .. } => {
-                self.phase = format!("measuring links of {of} nodes");
+                self.phase = format!("measuring links of {}", count(of, "node"));
                 0.0
             }
             Progress::Measuring { turn, of } => {
