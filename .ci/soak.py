@@ -29,7 +29,7 @@ import sys
 import tempfile
 import time
 
-from processes import Broker, Gateway, Station, check, until
+from processes import Broker, Gateway, Station, check, cost, until
 
 ROUNDS_A_DAY = 4
 # Bytes of an object, and how many times as fast as real time nodes are.
@@ -325,12 +325,7 @@ class Soak:
         node = self.gateway.json("/api/nodes")["nodes"][-1]["id"]
         paths = ["/", "/transfers", "/objects", "/log", f"/nodes/{node}", f"/objects/{last}"]
         paths += ["/healthz", "/metrics", "/api/nodes", "/api/jobs", "/api/objects"]
-        spent = {}
-        for path in paths:
-            before, count = self.gateway.cpu_s(), 20
-            for _ in range(count):
-                self.gateway.get(path)
-            spent[path] = (self.gateway.cpu_s() - before) / count
+        spent = {path: cost(self.gateway, path) for path in paths}
         worst = max(spent, key=spent.get)
         check(spent[worst] <= MOST_PAGE_S, f"{worst} takes {spent[worst] * 1000:.0f} ms of processor time")
         return worst, spent[worst]
