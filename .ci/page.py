@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -253,6 +254,33 @@ def group(page, gateway):
     states = [job["state"] for job in gateway.json("/api/jobs")["jobs"][:20]]
     check("cancelled" in states and "queued" not in states, f"one cancel ends all of them: {states}")
 
+    # Who stands on the list while what is above it comes and goes stays there, and is led to no other button.
+    status, told = gateway.ask("POST", "/api/jobs", {"kind": "fetch", "from": "all"})
+    check(status == 201, f"another group: {status}")
+    page.until("document.querySelector('[id^=group-] progress')?.value >= 1", "its progress")
+    page.run("document.querySelector('#jobs .scroll').focus()")
+    check(gateway.ask("DELETE", f"/api/groups/{json.loads(told)['group']}")[0] == 200, "it is cancelled elsewhere")
+    page.until("!document.querySelector('[id^=group-], #jobs .card')", "nothing is above the list")
+    held = page.run("document.activeElement.className")
+    check(held == "scroll", f"the focus stays on the list: {held!r}")
+
+
+def crowded(page, gateway):
+    """Beside 64 others a page is told that it is one too many; it looks now and then, and joins when others leave."""
+    page.open("about:blank")
+    others = [socket.create_connection(("127.0.0.1", gateway.port)) for _ in range(64)]
+    for stream in others:
+        stream.sendall(b"GET /api/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        check(b" 200 " in stream.recv(15), "64 are told what happens")
+    page.open(f"http://127.0.0.1:{gateway.port}/transfers")
+    page.until("document.getElementById('link').innerText.includes('Many pages are open')", "that it is one too many")
+    rows = page.run("document.querySelectorAll('#jobs tbody tr').length")
+    check(gateway.ask("POST", "/api/jobs", {"kind": "plan", "from": 8})[0] == 201, "a plan is accepted")
+    page.until(f"document.querySelectorAll('#jobs tbody tr').length > {rows}", "a new row all the same")
+    for stream in others:
+        stream.close()
+    page.until("document.getElementById('link').innerText === ''", "that it is told again")
+
 
 CALLS = "document.querySelectorAll('.bad, .notice, .troubles').length"
 
@@ -365,6 +393,7 @@ def main(program, folder=None):
         gateway.begin()
         session(page, gateway)
         group(page, gateway)
+        crowded(page, gateway)
         is_well(page, program, here, work)
         map_and_nodes(page, here)
 

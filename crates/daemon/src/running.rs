@@ -42,6 +42,11 @@ pub(super) struct Running {
     pub(super) cancelled: bool,
 }
 
+/// The sum of `values`; zero of none, for which the standard library's is -0.
+pub(super) fn total(values: impl Iterator<Item = f64>) -> f64 {
+    values.fold(0.0, |sum, value| sum + value)
+}
+
 impl Running {
     pub(super) fn new(id: JobId) -> Self {
         Self {

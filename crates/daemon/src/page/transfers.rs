@@ -5,7 +5,7 @@ use maud::{html, Markup};
 use super::label::{bar, name, state};
 use super::text::{count, seconds, seconds_of, when};
 use super::{fact, fetched, forms, lines, more, page, queue, series, ROWS};
-use crate::running::Running;
+use crate::running::{total, Running};
 use crate::station_state::now;
 use crate::stations::Stations;
 use crate::view::number;
@@ -90,7 +90,7 @@ fn card(stations: &Stations, job: &StoredJob, running: &Running) -> Markup {
     let facts = html! {
         @match &job.work {
             Work::Session(_) => {
-                @let sum: f64 = running.sources.iter().filter_map(|s| s.rate).sum();
+                @let sum = total(running.sources.iter().filter_map(|s| s.rate));
                 @let packets: u64 = running.sources.iter().map(|s| s.packets).sum();
                 (fact("All rates", format!("{sum:.1} packets/s")))
                 (fact("Delivered", count(packets, "packet")))
