@@ -393,6 +393,9 @@ fn jobs_wait_for_their_window() {
                     "queued"
                 );
                 assert!(get(to, "/").text().contains("waits for its window"));
+                assert!(get(to, "/transfers").text().contains("it opens in"));
+                let page = get(to, &format!("/jobs/{id}")).text();
+                assert!(page.contains("which opens at"), "{page}");
             }
             false => drop(until(to, id, |job| job["state"] == "done")),
         }
