@@ -38,6 +38,11 @@ linker=$(find "${RUSTUP_HOME:-$HOME/.rustup}/toolchains" -name rust-lld -type f 
 linker=${linker:-$(command -v ld.lld || true)}
 [ -n "$linker" ] || { echo "toolchain.sh: neither rustup's rust-lld nor ld.lld (Debian's lld) is here" >&2; exit 1; }
 driver=$(find "$root/usr/lib" -name 'librustc_driver-*.so' | head -n 1)
+# An image names the files of its panics: without the folders above them, it takes as much wherever it is built.
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+crates=$(echo "${CARGO_HOME:-$HOME/.cargo}"/registry/src/*)
+flags="--remap-path-prefix=$here/= --remap-path-prefix=${crates%% *}/= --remap-path-prefix=$root/usr/lib/rustlib/src/rust/="
 # The path of libraries is for this command alone: the host's programs do not start with it.
 LD_LIBRARY_PATH=$(dirname "$driver") RUSTC="$root/usr/bin/rustc" RUSTC_BOOTSTRAP=1 \
+    CARGO_TARGET_THUMBV7EM_NONE_EABIHF_RUSTFLAGS=$flags \
     CARGO_TARGET_THUMBV7EM_NONE_EABIHF_LINKER=$linker exec "$@"

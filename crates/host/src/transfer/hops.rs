@@ -81,7 +81,7 @@ impl HopFetch {
     /// A fetch over `route`, in a network of the nodes `ids`.
     pub fn new(route: HopRoute, ids: &[NodeId]) -> Self {
         Self {
-            log: Log::new(route.payload(), 0),
+            log: Log::new(route.payload(), route.range.offset),
             route,
             nodes: ids.to_vec(),
             state: State::New,
@@ -294,5 +294,47 @@ impl Job for ReportFetch {
     }
     fn stop(&mut self) -> Vec<(NodeId, Order)> {
         vec![(self.route.sink(), Command::Stop)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::object::Memory;
+    use crate::security::NetworkKeys;
+    use thalweg_protocols::object::ObjectStore;
+    use thalweg_units::{Channel, Instant};
+    use thalweg_wire::route::ObjectRange;
+    use thalweg_wire::seal::{Key, MasterKey};
+
+    /// What is left of an object after a transfer that broke off lies further on in the key stream.
+    #[test]
+    fn a_sealed_part_is_opened_at_its_place_in_the_object() {
+        let [source, sink] = [7, 1].map(|n| NodeId::new(n).unwrap());
+        let proof = NetworkKeys::new(MasterKey::new(Key::new([3; 16]))).proof(source);
+        let object: Vec<u8> = (0..=99).collect();
+        let mut memory = Memory::proving(proof.clone());
+        memory.offer(object.clone().into());
+        let range = ObjectRange {
+            offset: 40,
+            len: 60,
+        };
+        let mut sealed = vec![0; 60];
+        memory.read(range.offset, &mut sealed);
+        assert_ne!(sealed, object[40..]);
+        let nodes = [source, sink].map(|node| (node, Channel::LAST));
+        let route = HopRoute::new(1, &nodes, range, 100).unwrap();
+        let mut fetch = HopFetch::new(route, &[source, sink]).proved_by(proof);
+        fetch.log.bytes = Some(sealed);
+        fetch.log.complete = Some(pipeline::Complete {
+            len: 60,
+            object_len: 100,
+            digest: memory.info().digest,
+            packets: 1,
+            first_round: 1,
+            rounds: 1,
+            last_packet: Instant::ZERO,
+        });
+        assert_eq!(fetch.log.segment().unwrap().bytes, object[40..]);
     }
 }
