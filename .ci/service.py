@@ -16,6 +16,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 from processes import Gateway, check, until
@@ -155,6 +156,31 @@ def idle(gateway):
         return time.monotonic() - begun
 
 
+def far_line(program, work):
+    """A line to another machine takes leave, and is warned of. The address is one that nobody has (RFC 5737)."""
+    config = os.path.join(work, "far.toml")
+    command = [program, "gateway", "--config", config, "--data", os.path.join(work, "far"), "--listen", "127.0.0.1:0"]
+    network = '[network]\ntestbed = "floor21"\nport = "tcp:192.0.2.7:4000"\n'
+    with open(config, "w") as file:
+        file.write(network)
+    refused = subprocess.run(command, stderr=subprocess.PIPE, text=True, timeout=30)
+    check(refused.returncode == 2 and "allow = true" in refused.stderr, f"a far line takes leave: {refused}")
+    with open(config, "w") as file:
+        file.write("[line]\nallow = true\n" + network)
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as gateway:
+        late = threading.Timer(30, gateway.kill)
+        late.start()
+        # It says where its page is once it has said the rest.
+        told = ""
+        for line in gateway.stderr:
+            told += line
+            if "the page is at" in line:
+                break
+        late.cancel()
+        gateway.kill()
+    check("WARN" in told and "whoever is on that way" in told, f"with leave it is warned of: {told}")
+
+
 def read_only(program, work):
     """A disk that turned read-only is no start, and one line says so."""
     disk = os.path.join(work, "disk")
@@ -200,6 +226,7 @@ def main(program):
         check(closed < 9, f"a connection that nobody uses is closed: after {closed:.1f} s")
         [job] = gateway.fetch([17])
         until(lambda: gateway.jobs()[job]["state"] == "done", "and it works as before")
+        far_line(program, work)
         disk = read_only(program, work)
         print(f"service: exposure {exposed}; idle connections end after {closed:.1f} s; {disk}")
     finally:
