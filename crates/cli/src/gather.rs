@@ -190,6 +190,40 @@ fn text(
     (testbed, sink): (&Testbed, &str),
     stored_in: Option<&Path>,
 ) -> String {
+    let settled = report.settled_s;
+    let routes = settled.map_or_else(String::new, |s| format!("routes found in {s:.0} s\n"));
+    let head = format!(
+        "{}, seed {}: {} to node {}, policy {}, {} packets/s wanted of each, {} B a packet",
+        report.testbed,
+        report.seed,
+        protocol,
+        named(testbed, report.sink),
+        report.policy,
+        report.demand,
+        report.payload,
+    );
+    let sum = format!(
+        "{} of {} objects, {} bytes in {:.1} s, {:.2} kbit/s; rates {:.2} packets/s in the mean, {:.1} % repaired, {} feedbacks",
+        report.whole,
+        report.objects,
+        report.bytes,
+        report.duration_s,
+        report.goodput_kbps,
+        report.rate,
+        100.0 * report.repaired_share,
+        report.feedbacks,
+    );
+    format!(
+        "{}\n{sink}\n{routes}\n{}\n{}\n{}",
+        folded(&head, NARROW),
+        objects(report, testbed).render_narrow(),
+        folded(&sum, NARROW),
+        stored_in.map_or_else(String::new, |out| format!("stored in {}\n", out.display())),
+    )
+}
+
+/// A line for each node.
+fn objects(report: &Report, testbed: &Testbed) -> Table {
     let mut table = Table::of(&[
         ">node",
         ">hops",
@@ -218,34 +252,5 @@ fn text(
                 .unwrap_or_else(|| "whole".to_owned()),
         ]);
     }
-    let settled = report.settled_s;
-    let routes = settled.map_or_else(String::new, |s| format!("routes found in {s:.0} s\n"));
-    let head = format!(
-        "{}, seed {}: {} to node {}, policy {}, {} packets/s wanted of each, {} B a packet",
-        report.testbed,
-        report.seed,
-        protocol,
-        named(testbed, report.sink),
-        report.policy,
-        report.demand,
-        report.payload,
-    );
-    let sum = format!(
-        "{} of {} objects, {} bytes in {:.1} s, {:.2} kbit/s; rates {:.2} packets/s in the mean, {:.1} % repaired, {} feedbacks",
-        report.whole,
-        report.objects,
-        report.bytes,
-        report.duration_s,
-        report.goodput_kbps,
-        report.rate,
-        100.0 * report.repaired_share,
-        report.feedbacks,
-    );
-    format!(
-        "{}\n{sink}\n{routes}\n{}\n{}\n{}",
-        folded(&head, NARROW),
-        table.render_narrow(),
-        folded(&sum, NARROW),
-        stored_in.map_or_else(String::new, |out| format!("stored in {}\n", out.display())),
-    )
+    table
 }

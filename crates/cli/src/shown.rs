@@ -30,6 +30,28 @@ fn span(seconds: f64) -> String {
     })
 }
 
+/// What a survey took; `age` says how old it is.
+fn survey_lines(survey: &SurveyCost, age: &str) -> String {
+    let (measuring_s, collecting_s) = (survey.measuring_s, survey.collecting_s);
+    let idle = survey.idle.map_or_else(String::new, |idle| {
+        let IdleCost {
+            rested_s,
+            node_energy_j,
+            rousing_s,
+        } = idle;
+        format!(
+            "nodes rested for {} ({node_energy_j:.2} J each), roused in {rousing_s:.1} s\n",
+            span(rested_s)
+        )
+    });
+    let restarted: String = survey
+        .restarted
+        .iter()
+        .map(|one| format!("{one}\n"))
+        .collect();
+    format!("{idle}links measured in {measuring_s:.1} s, their tables collected in {collecting_s:.1} s{age}\n{restarted}")
+}
+
 /// A transfer over a pipeline beside what the planner had expected, and PIP where it ran.
 fn pipeline(report: &Report, asked: &str, (testbed, ends): (&Testbed, &str)) -> String {
     let o = &report.outcome.summary;
@@ -41,15 +63,8 @@ fn pipeline(report: &Report, asked: &str, (testbed, ends): (&Testbed, &str)) -> 
         age_s if age_s >= 1.0 => format!(", {age_s:.0} s before the transfer"),
         _ => String::new(),
     };
-    let survey = report.survey.as_ref().map_or_else(String::new, |survey| {
-        let (measuring_s, collecting_s) = (survey.measuring_s, survey.collecting_s);
-        let idle = survey.idle.map_or_else(String::new, |idle| {
-            let IdleCost { rested_s, node_energy_j, rousing_s } = idle;
-            format!("nodes rested for {} ({node_energy_j:.2} J each), roused in {rousing_s:.1} s\n", span(rested_s))
-        });
-        let restarted: String = survey.restarted.iter().map(|one| format!("{one}\n")).collect();
-        format!("{idle}links measured in {measuring_s:.1} s, their tables collected in {collecting_s:.1} s{age}\n{restarted}")
-    });
+    let survey = report.survey.as_ref();
+    let survey = survey.map_or_else(String::new, |survey| survey_lines(survey, &age));
     let hops = match report.tried.is_empty() {
         true => o.hops as usize,
         false => channels.len().saturating_sub(1),

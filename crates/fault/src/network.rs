@@ -3,24 +3,26 @@
 //! Time base: simulated time. Invariants: strikes come at their times, whatever the host does; after each notice, and each
 //! strike, a breach ends the run. Tests: `run_tests.rs`.
 
-use crate::air::{Gap, Weather};
+mod setup;
+
+use crate::air::Weather;
 use crate::breach::Breach;
 use crate::outsider::Outsider;
 use crate::party::{Party, Victim};
-use crate::script::{Act, Fault, Idle, Script, Security as Keyed, Strike};
+use crate::script::{Act, Fault, Script, Strike};
 use crate::shelf::{May, Node, Shelf};
+pub(crate) use setup::security;
+use setup::{config, environment, gaps, Outsiders};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::Arc;
 use thalweg_host::network::{Clock, Network, NetworkFault, NetworkTime, Notice, SourceCounts};
-use thalweg_host::security::{MemoryNumbers, Security};
+use thalweg_host::security::Security;
 use thalweg_host::transfer::pipeline::Order;
-use thalweg_medium::{EarId, Environment, Interference, Medium, Source, Variation};
-use thalweg_protocols::floodnet;
+use thalweg_medium::Medium;
 use thalweg_protocols::mote::{Command, Event};
 use thalweg_protocols::seals::Seals;
 use thalweg_sim::{Aired, Board, Fault as Broken, Network as Simulation, Observer, SimError};
-use thalweg_simnet::security::simulated_keys;
 use thalweg_units::{Channel, Dbm, Duration, Instant, NodeId, SimTime};
 use thalweg_wire::hop::{HopRoute, Subject};
 use thalweg_wire::route::ObjectRange;
@@ -60,34 +62,14 @@ pub(crate) struct Field {
     counted: (u64, u64),
 }
 
-/// Who stands beside the network, by index.
-#[derive(Debug, Clone, Copy, Default)]
-struct Outsiders {
-    radio: Option<usize>,
-    /// One that runs Thalweg's own software.
-    rogue: Option<usize>,
-}
-
 impl Field {
     /// The network of `script`, switched on.
     pub(crate) fn open(script: &Script, board: &Board) -> Result<Self, Breach> {
         let nodes = usize::from(script.nodes);
-        let is_there = |is: bool, at: usize| is.then_some(at);
-        let has_outsider = script.has_outsider();
-        let is_rogue = |s: &Strike| matches!(s.what, Fault::Outsider(Act::Fetch { .. }));
-        let has_rogue = script.strikes.iter().any(is_rogue);
-        let outsiders = Outsiders {
-            radio: is_there(has_outsider, nodes),
-            rogue: is_there(has_rogue, nodes + 1),
-        };
-        let ears = nodes + usize::from(has_outsider) + usize::from(has_rogue);
+        let outsiders = Outsiders::of(script);
+        let ears = nodes + outsiders.radio.iter().chain(&outsiders.rogue).count();
         let environment = Arc::new(environment(script, board, ears));
-        let gaps = script.fades.iter().map(|fade| Gap {
-            from: at(fade.at_ms),
-            until: at(fade.at_ms.saturating_add(fade.for_ms)),
-            ends: [fade.a, fade.b].map(|node| EarId(u32::from(node) - 1)),
-        });
-        let air = Weather::new(Medium::new(environment, script.seed), gaps.collect());
+        let air = Weather::new(Medium::new(environment, script.seed), gaps(script));
         let config = config(script, board);
         let timing = board.timing;
         let security = security(script);
@@ -128,7 +110,7 @@ impl Field {
             net,
             ids: (1..=script.nodes).map(id).collect(),
             agenda,
-            latest: has_outsider.then(BTreeMap::new),
+            latest: outsiders.radio.map(|_| BTreeMap::new()),
             outsiders,
             security,
             ordered: vec![SimTime::ZERO; ears],
@@ -301,59 +283,6 @@ impl Field {
 /// `ms` milliseconds after the nodes were switched on.
 pub(crate) const fn at(ms: u64) -> SimTime {
     SimTime::from_nanos(ms.saturating_mul(1_000_000))
-}
-
-/// The keys of a script's network.
-pub(crate) fn security(script: &Script) -> Option<Security> {
-    (script.security == Keyed::Keys).then(|| Security {
-        keys: Arc::new(simulated_keys(script.seed)),
-        numbers: Arc::new(MemoryNumbers::default()),
-    })
-}
-
-/// What the nodes agree on.
-fn config(script: &Script, board: &Board) -> floodnet::Config {
-    let mut config = floodnet::Config::default().on(&board.timing);
-    config.glossy.channel = Channel::LAST;
-    config.idle = match script.idle {
-        Idle::Listens => floodnet::Idle::Listens,
-        Idle::Rests => floodnet::Idle::Rests,
-    };
-    config
-}
-
-/// Who hears whom, and the traffic of others; outsiders hear all, and all hear them.
-fn environment(script: &Script, board: &Board, ears: usize) -> Environment {
-    let nodes = usize::from(script.nodes);
-    let mut levels = BTreeMap::new();
-    for link in &script.links {
-        let (a, b) = (usize::from(link.a) - 1, usize::from(link.b) - 1);
-        levels.insert((a, b), Dbm(link.dbm));
-        levels.insert((b, a), Dbm(link.dbm));
-    }
-    let level = |from: usize, to: usize, channel: Channel| {
-        let is_used = CHANNELS.contains(&channel.number());
-        let outside = (from >= nodes || to >= nodes).then_some(OUTSIDE);
-        let level = outside.or_else(|| levels.get(&(from, to)).copied());
-        level.filter(|_| is_used)
-    };
-    let mut environment = Environment::from_gains(ears, board.chip, script.seed, level);
-    environment.variation = Variation::STILL;
-    if script.foreign_traffic > 0.0 {
-        let (power, mean_burst) = FOREIGN;
-        let source = Source {
-            id: 1,
-            on_share: 1.0,
-            on_rate_hz: script.foreign_traffic / mean_burst.as_secs_f64(),
-            off_rate_hz: 0.0,
-            mean_burst,
-            load_period: Duration::from_secs(1),
-        };
-        let power = power.milliwatts().0 as f32;
-        environment.interference =
-            Interference::new(vec![[Some(source); 4]], vec![(0, [power; 4]); ears]);
-    }
-    environment.in_world(script.seed)
 }
 
 /// Waits for the base station's next notice, and records frames.

@@ -98,21 +98,25 @@ pub fn mote(story: &[u8]) {
         let Some(frame) = frame(kind % 16, &mut r) else {
             return;
         };
-        let event = match kind >> 4 {
-            0..=1 => RadioEvent::Head {
-                bytes: &frame[..frame.len().min(5)],
-                sfd,
-            },
-            2 => RadioEvent::Corrupt { sfd },
-            _ => RadioEvent::Frame {
-                mpdu: &frame,
-                sfd,
-                end: now,
-                rssi: Dbm(-70.0),
-                lqi: 100,
-            },
-        };
-        mote.handle_radio(now, RadioId(0), event);
+        mote.handle_radio(now, RadioId(0), heard(kind, &frame, sfd, now));
+    }
+}
+
+/// How the radio hears a frame that began at `sfd`: its head, broken, or whole.
+fn heard(kind: u8, frame: &[u8], sfd: Instant, now: Instant) -> RadioEvent<'_> {
+    match kind >> 4 {
+        0..=1 => RadioEvent::Head {
+            bytes: &frame[..frame.len().min(5)],
+            sfd,
+        },
+        2 => RadioEvent::Corrupt { sfd },
+        _ => RadioEvent::Frame {
+            mpdu: frame,
+            sfd,
+            end: now,
+            rssi: Dbm(-70.0),
+            lqi: 100,
+        },
     }
 }
 

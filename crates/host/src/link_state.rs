@@ -1,10 +1,11 @@
-//! The state of a network's links before a transfer, with the choices that hold for all its routes. Routes are planned
-//! here. Tests: `link_state/history_tests.rs`, `crates/simnet/src/collect/`.
+//! A network's measured links, with their age and the choices that hold for all routes over them. It plans the routes. Tests: `link_state/history_tests.rs`, `crates/simnet/src/collect/`.
 
 mod channels;
 mod given;
 mod history;
+mod place;
 mod planned;
+mod request;
 mod sink;
 mod source;
 
@@ -15,252 +16,23 @@ pub use planned::{Backups, Other, Pip, PlanSummary, Stage};
 
 use crate::network::NetworkTime;
 use crate::registry::Pipelined;
-use crate::segments::LARGEST;
 pub use crate::survey::CLEAN_CHANNELS;
 use crate::transfer::pipeline::transfer;
+pub use place::Place;
 use rand_pcg::Pcg64Mcg;
-use std::collections::BTreeMap;
-use thalweg_engine::BoardTiming;
+use request::{longest, weaker};
+pub use request::{packets, PlanRequest, PlanRequestError};
 use thalweg_planner::{
-    plan, Currents, LastResort, LinkModel, LinkQualities, LinkRule, PathFault, Plan, PlanError,
-    RelayOrder, RouteRequest, Style,
+    plan, LastResort, LinkModel, LinkQualities, LinkRule, PathFault, Plan, PlanError, RouteRequest,
+    Style,
 };
-use thalweg_units::{Channel, ChannelSet, Dbm, Duration, Named, NodeId};
-use thalweg_wire::hop;
-use thalweg_wire::pipeline::MAX_PACKETS;
-use thalweg_wire::route::{PayloadSize, Scheme, MAX_MEMBERS};
+use thalweg_units::{Channel, Duration, NodeId};
+use thalweg_wire::route::{Scheme, MAX_MEMBERS};
 use thalweg_wire::seal::frame::Sealing;
 
 /// The longest route that is planned for an object, in hops: beyond, a wake-up's floods, which are
 /// relayed a few times, no longer reach the source as a rule. A pipeline itself could be longer.
 const LONGEST: usize = 10;
-
-/// Why a request is refused, or cannot be planned. Nodes have the network's names.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum PlanRequestError {
-    /// A node that the network does not have.
-    #[error("{network}: has no node {node} (its lowest is {first}, its highest {last})")]
-    UnknownNode {
-        /// The network.
-        network: String,
-        /// The node named.
-        node: NodeId,
-        /// The network's first node.
-        first: NodeId,
-        /// Its last.
-        last: NodeId,
-    },
-    /// Source and sink are the same.
-    #[error("node {0} is both source and sink; an object travels between two nodes")]
-    SourceIsSink(String),
-    /// A channel that the network does not offer.
-    #[error("{network}: channel {channel} is not available (available: {available})")]
-    Channel {
-        /// The network.
-        network: String,
-        /// The channel named.
-        channel: Channel,
-        /// Those it has.
-        available: String,
-    },
-    /// The object makes too many packets.
-    #[error("an object of {bytes} bytes; in packets of {payload} B at most {} can be sent so", u64::from(*.max) * u64::from(*.payload))]
-    TooLarge {
-        /// Bytes of the object.
-        bytes: u64,
-        /// Bytes of a packet.
-        payload: u8,
-        /// The most packets.
-        max: u32,
-    },
-    /// The object is larger than what is taken of a node.
-    #[error("an object of {bytes} bytes; at most {LARGEST} are taken")]
-    Oversized {
-        /// Bytes of the object.
-        bytes: u64,
-    },
-    /// The object has no byte.
-    #[error("the object is empty; there is nothing to send")]
-    Empty,
-    /// No node has a route to the sink.
-    #[error("{network}: no node is linked to node {sink}: {heard}")]
-    NoSource {
-        /// The network.
-        network: String,
-        /// The sink.
-        sink: String,
-        /// What the sink hears, and who hears it.
-        heard: String,
-    },
-    /// The route is longer, or has more relays, than a wake-up message holds.
-    #[error("the route from node {from} has {hops} hops and {relays} relays; a transfer takes at most {longest} and {MAX_MEMBERS}{}", longer(*longest))]
-    TooLong {
-        /// The source.
-        from: String,
-        /// Its hops.
-        hops: usize,
-        /// Its relays.
-        relays: usize,
-        /// The most hops.
-        longest: usize,
-    },
-    /// There is no route.
-    #[error("{0}")]
-    Plan(String),
-}
-
-impl PlanRequestError {
-    /// Whether there may be a plan over other links.
-    pub const fn is_of_links(&self) -> bool {
-        matches!(
-            self,
-            Self::Plan(_) | Self::NoSource { .. } | Self::TooLong { .. }
-        )
-    }
-}
-
-/// The nodes of a network, and what its radios offer.
-#[derive(Debug, Clone)]
-pub struct Place {
-    /// The network's name.
-    pub name: String,
-    /// Its nodes, by index.
-    pub ids: Vec<NodeId>,
-    /// What they are called beside their numbers, where they have names.
-    pub labels: BTreeMap<NodeId, String>,
-    /// The channels that it offers.
-    pub channels: ChannelSet,
-    /// Which relay a search of paths tries first: by places, where they are known.
-    pub order: RelayOrder,
-    /// The noise floor of its radios.
-    pub floor: Dbm,
-    /// The channel of floods and calls.
-    pub control: Channel,
-    /// The costs of its boards; those of P3's code where they are not known.
-    pub timing: Option<BoardTiming>,
-    /// What its boards draw.
-    pub currents: Currents,
-}
-
-impl Place {
-    /// The index of `node`.
-    ///
-    /// # Errors
-    /// [`PlanRequestError::UnknownNode`].
-    pub fn index_of(&self, node: NodeId) -> Result<usize, PlanRequestError> {
-        let view = self.ids.iter().position(|id| *id == node);
-        view.ok_or_else(|| PlanRequestError::UnknownNode {
-            network: self.name.clone(),
-            node,
-            first: self.ids.iter().min().copied().unwrap_or(node),
-            last: self.ids.iter().max().copied().unwrap_or(node),
-        })
-    }
-    /// Whether all of `channels` are there.
-    ///
-    /// # Errors
-    /// [`PlanRequestError::Channel`].
-    pub fn check_channels(&self, channels: Option<&[Channel]>) -> Result<(), PlanRequestError> {
-        let wanted: ChannelSet = channels.unwrap_or_default().iter().copied().collect();
-        match wanted.iter().find(|c| !self.channels.contains(*c)) {
-            None => Ok(()),
-            Some(channel) => Err(PlanRequestError::Channel {
-                network: self.name.clone(),
-                channel,
-                available: (self.channels.iter().map(|c| c.to_string()))
-                    .collect::<Vec<_>>()
-                    .join(" "),
-            }),
-        }
-    }
-    /// A node's name, for texts and pictures.
-    pub fn name_of(&self, index: usize) -> String {
-        let id = self.ids.get(index);
-        id.map_or_else(|| index.to_string(), |id| self.named(*id))
-    }
-    /// Node `id` for people.
-    pub fn named(&self, id: NodeId) -> String {
-        let label = self.labels.get(&id).map(String::as_str);
-        Named { id, label }.to_string()
-    }
-}
-
-/// A request to the planner.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PlanRequest {
-    /// The source; the planner picks a far node where none is named.
-    pub from: Option<NodeId>,
-    /// Bytes of the object.
-    pub bytes: u64,
-    /// The protocol, and with it the kind of plan.
-    pub protocol: Pipelined,
-    /// Payload of each packet.
-    pub payload: PayloadSize,
-    /// At most this many paths.
-    pub paths: Option<u8>,
-    /// Exactly this many hops.
-    pub hops: Option<u8>,
-}
-
-impl PlanRequest {
-    /// Packets of the object, over all its segments.
-    ///
-    /// # Errors
-    /// [`PlanRequestError::Empty`], [`PlanRequestError::Oversized`].
-    pub fn packets(&self) -> Result<u32, PlanRequestError> {
-        let bytes = self.bytes;
-        if bytes > u64::from(LARGEST) {
-            return Err(PlanRequestError::Oversized { bytes });
-        }
-        packets(self.bytes, self.payload.bytes(), u32::MAX)
-    }
-    /// The most bytes of one transfer: a longer object goes in segments. Never above what the baseline's frames hold.
-    pub fn segment_bytes(&self) -> u32 {
-        u32::from(MAX_PACKETS) * u32::from(self.payload.bytes())
-    }
-}
-
-/// Packets of `payload` bytes that `bytes` bytes make, of at most `max`.
-///
-/// # Errors
-/// [`PlanRequestError::Empty`], [`PlanRequestError::TooLarge`].
-pub fn packets(bytes: u64, payload: u8, max: u32) -> Result<u32, PlanRequestError> {
-    let packets = bytes.div_ceil(u64::from(payload.max(1)));
-    match u32::try_from(packets) {
-        Ok(0) => Err(PlanRequestError::Empty),
-        Ok(n) if n <= max => Ok(n),
-        _ => Err(PlanRequestError::TooLarge {
-            bytes,
-            payload,
-            max,
-        }),
-    }
-}
-
-/// The longest route of a style, in hops.
-fn longest(style: Style) -> usize {
-    match style {
-        Style::Hops => usize::from(hop::MAX_HOPS),
-        Style::Paths | Style::Chains => LONGEST,
-    }
-}
-
-/// What takes longer routes, where that is not what was asked.
-fn longer(longest: usize) -> String {
-    match longest {
-        LONGEST => format!("; `thalweg` and `hop-by-hop` take {} hops", hop::MAX_HOPS),
-        _ => String::new(),
-    }
-}
-
-/// What takes weaker links, where that is not what was asked.
-const fn weaker(scheme: Scheme) -> &'static str {
-    match scheme {
-        Scheme::Thalweg | Scheme::HopByHop => "",
-        _ => "; `thalweg` and `hop-by-hop` take weaker links too",
-    }
-}
 
 /// Draws the stream of random numbers of a purpose and ids under a seed.
 pub type Draw = fn(u64, &str, &[u64]) -> Pcg64Mcg;

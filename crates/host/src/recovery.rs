@@ -1,7 +1,7 @@
 //! Recovery after a transfer that broke off: wait for its relays, and repeat a survey that lacks nodes.
 //!
-//! Invariant: a survey is not repeated for nodes that an earlier one missed, so a node that is off does not cost a
-//! second survey each time. Time base: the network's. Tests: `tests/all/recovery.rs`.
+//! Invariant: nodes that an earlier survey missed, too, cause no second one. So a node that is off costs it once, not
+//! each time. Time base: the network's. Tests: `tests/all/recovery.rs`.
 
 mod reports;
 
@@ -130,22 +130,13 @@ where
     let mut best: Option<SurveyOutcome> = None;
     let mut in_vain = 0;
     for made in 1..=SURVEYS {
-        let mut job = match made {
-            1 => make(Turn::First)?,
-            2 => make(Turn::Later)?.reaching(FARTHER[0]),
-            _ => make(Turn::Longer)?.reaching(FARTHER[1]),
-        };
+        let mut job = nth(made, &mut make)?;
         let beacons = job.swept();
         match (run(network, &mut job, watch), best.take()) {
             (Ok(now), before) => {
                 let lacked = before.as_ref().map(|before| reports.lacking(before).len());
-                let mut all = match before {
-                    Some(before) => joined(before, &now),
-                    None => now,
-                };
-                if let Some(beacons) = beacons {
-                    reports.fetch(network, &mut all, (sought.missed, beacons))?;
-                }
+                let missed = beacons.map(|beacons| (sought.missed, beacons));
+                let all = added(network, before, now, (&mut reports, missed))?;
                 let is_vain = lacked.is_some_and(|lacked| reports.lacking(&all).len() >= lacked);
                 in_vain = if is_vain { in_vain + 1 } else { 0 };
                 best = Some(all);
@@ -181,6 +172,39 @@ where
     }
     // The last of them returned.
     Err(Failure::NoEnd(SETTLING))
+}
+
+/// The survey that is made as the `made`th of a series.
+fn nth(
+    made: u32,
+    make: &mut impl FnMut(Turn) -> Result<SurveyJob, Failure>,
+) -> Result<SurveyJob, Failure> {
+    Ok(match made {
+        1 => make(Turn::First)?,
+        2 => make(Turn::Later)?.reaching(FARTHER[0]),
+        _ => make(Turn::Longer)?.reaching(FARTHER[1]),
+    })
+}
+
+/// The survey `now` added to what there was before it. Where it was a sweep, tables that it lacks are fetched, but not of
+/// nodes that were `missed` before.
+fn added<F>(
+    network: &mut F,
+    before: Option<SurveyOutcome>,
+    now: SurveyOutcome,
+    (reports, missed): (&mut Reports<'_>, Option<(&[NodeId], u32)>),
+) -> Result<SurveyOutcome, Failure>
+where
+    F: Network<Order = Order, Event = mote::Event>,
+{
+    let mut all = match before {
+        Some(before) => joined(before, &now),
+        None => now,
+    };
+    if let Some(missed) = missed {
+        reports.fetch(network, &mut all, missed)?;
+    }
+    Ok(all)
 }
 
 /// Two surveys as one: nodes that one missed are in the other, beacons add up, and so does the cost.

@@ -35,6 +35,11 @@ impl Segment {
         let len = self.object.len;
         len <= LARGEST && !self.bytes.is_empty() && end < u64::from(len)
     }
+
+    /// Whether it brought less than `range`, and another segment follows.
+    pub(crate) fn is_short_of(&self, range: ObjectRange) -> bool {
+        self.bytes.len() < range.len as usize && self.has_next(range.offset)
+    }
 }
 
 /// Why an object is refused although its segments arrived.

@@ -245,6 +245,21 @@ impl Wave {
     }
 }
 
+impl Wave {
+    /// Fails all transfers where the first has not begun: there is nothing to begin together with.
+    fn fail_without_first(&mut self, now: NetworkTime) {
+        let Some(first) = self.transfers.first() else {
+            return;
+        };
+        if first.log.woke.is_none() && first.ended.is_some() {
+            for transfer in self.transfers.iter_mut().skip(self.next) {
+                transfer.fail(now, "the wave did not begin".to_owned());
+            }
+            self.next = self.transfers.len();
+        }
+    }
+}
+
 impl Job for Wave {
     type Order = Order;
     type Event = mote::Event;
@@ -294,15 +309,7 @@ impl Job for Wave {
         }
         let ordered = *self.ordered.get_or_insert(now);
         let (deadline, alone) = (ordered + self.patience, self.transfers.len() == 1);
-        if let Some(first) = self.transfers.first() {
-            if first.log.woke.is_none() && first.ended.is_some() {
-                // Without the first there is nothing to begin together with.
-                for transfer in self.transfers.iter_mut().skip(self.next) {
-                    transfer.fail(now, "the wave did not begin".to_owned());
-                }
-                self.next = self.transfers.len();
-            }
-        }
+        self.fail_without_first(now);
         let is_under_way = self
             .transfers
             .iter()

@@ -1,4 +1,4 @@
-//! The simulated side of Thalweg: transfers, experiments, metrics, claims and explanations.
+//! Experiments in simulation: transfers, metrics, claims of papers, explanations.
 //!
 //! Data flows one way: site -> survey -> plan -> transfer -> outcome -> metrics -> report. Sites are
 //! [`thalweg_testbeds`]', pictures [`thalweg_draw`]'s, the object store [`thalweg_host`]'s.

@@ -53,6 +53,20 @@ pub(crate) struct Assessment {
     pub(crate) disturbed: Disturbed,
 }
 
+impl Assessment {
+    /// Of no sender yet.
+    fn undisturbed(centre_ns: f64) -> Self {
+        Self {
+            hazard: 0.0,
+            centre_ns,
+            power: 0.0,
+            senders: 0,
+            interference: 0.0,
+            disturbed: Disturbed::default(),
+        }
+    }
+}
+
 /// Which disturbances had a part in a reception.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Disturbed {
@@ -111,14 +125,7 @@ impl LockedReceiver<'_> {
         let Scratch { senders, changes } = scratch;
         senders.clear();
         changes.clear();
-        let mut assessment = Assessment {
-            hazard: 0.0,
-            centre_ns: centre.at_ns,
-            power: 0.0,
-            senders: 0,
-            interference: 0.0,
-            disturbed: Disturbed::default(),
-        };
+        let mut assessment = Assessment::undisturbed(centre.at_ns);
         let mut erasure = 0.0;
         for signal in self.signals {
             let after = signal.after(self.locked);

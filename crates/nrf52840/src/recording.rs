@@ -7,6 +7,8 @@
 //! modelled: bits that read differently each time after a cut erasure, but that such pages are erased again. Tests:
 //! `tests/all/recording.rs`.
 
+mod sealed;
+
 use crate::checksum::crc32;
 use crate::digest::Sha256;
 use crate::flash::{Flash, FlashError, PAGE_BYTES};
@@ -14,7 +16,8 @@ use crate::radio::Usage;
 use crate::Registers;
 use core::cell::Cell;
 use core::fmt;
-use thalweg_protocols::object::{Lends, NoRoom, ObjectInfo, ObjectStore};
+use sealed::{bytes_of, header, info_of, newest_whole, read_sealed};
+use thalweg_protocols::object::{NoRoom, ObjectInfo, ObjectStore};
 
 /// Bytes of a page's header.
 const HEADER: u32 = 32;
@@ -373,69 +376,6 @@ impl<R: Registers + Clone> ObjectStore for Recording<'_, R> {
     }
 }
 
-/// The newest recording that is sealed and whole.
-fn newest_whole(r: &mut impl Registers, flash: Flash) -> Option<Sealed> {
-    let mut below = u32::MAX;
-    loop {
-        let mut best: Option<Sealed> = None;
-        for page in 0..flash.pages() {
-            let found = seal_of(r, flash, page).filter(|sealed| sealed.number < below);
-            best = match (best, found) {
-                (Some(best), Some(found)) if found.number < best.number => Some(best),
-                (best, found) => found.or(best),
-            };
-        }
-        let best = best?;
-        if is_whole(r, flash, &best) {
-            return Some(best);
-        }
-        below = best.number;
-    }
-}
-
-/// The recording whose last page `page` is, where it is sealed.
-fn seal_of(r: &mut impl Registers, flash: Flash, page: u16) -> Option<Sealed> {
-    let Header { number, index } = header(r, flash, page)?;
-    let at = u32::from(page) * PAGE_BYTES;
-    let [len, low, high, sum] = [0, 4, 8, 12].map(|n| flash.read(r, at + SEAL + n));
-    if sum != seal_sum(number, [len, low, high]) || sum == 0 || pages_of(len) != index + 1 {
-        return None;
-    }
-    let pages = flash.pages();
-    let mut digest = [0; 8];
-    digest[..4].copy_from_slice(&low.to_le_bytes());
-    digest[4..].copy_from_slice(&high.to_le_bytes());
-    Some(Sealed {
-        number,
-        first: (page + pages - index % pages) % pages,
-        info: ObjectInfo { len, digest },
-    })
-}
-
-fn is_whole(r: &mut impl Registers, flash: Flash, sealed: &Sealed) -> bool {
-    if sealed.pages() > flash.pages() {
-        return false;
-    }
-    for index in 0..sealed.pages() {
-        let page = page_of(flash, sealed.first, index);
-        let number = sealed.number;
-        if header(r, flash, page) != Some(Header { number, index }) {
-            return false;
-        }
-    }
-    let mut digest = Sha256::new();
-    let mut room = [0; 64];
-    let mut at = 0;
-    while at < sealed.info.len {
-        let bytes = room.len().min((sealed.info.len - at) as usize);
-        let chunk = room.get_mut(..bytes).unwrap_or_default();
-        read(r, flash, sealed, at, chunk);
-        digest.update(chunk);
-        at += bytes as u32;
-    }
-    digest.shortened() == sealed.info.digest
-}
-
 /// The page of the ring with so many after the first.
 const fn page_of(flash: Flash, first: u16, index: u16) -> u16 {
     match flash.pages() {
@@ -452,90 +392,9 @@ pub struct Lent<R> {
     sealed: Option<Sealed>,
 }
 
-impl<R: Registers + Clone> Lends for Recording<'_, R> {
-    type Loan = Lent<R>;
-
-    fn lend(&self) -> Lent<R> {
-        Lent {
-            r: self.r.clone(),
-            flash: self.flash,
-            sealed: self.sealed,
-        }
-    }
-}
-
-impl<R: Registers + Clone> ObjectStore for Lent<R> {
-    fn info(&self) -> ObjectInfo {
-        info_of(self.sealed)
-    }
-    fn read(&self, offset: u32, into: &mut [u8]) {
-        read_sealed(&self.r, self.flash, self.sealed, offset, into);
-    }
-    fn write(&mut self, _offset: u32, _bytes: &[u8]) -> Result<(), NoRoom> {
-        Err(NoRoom)
-    }
-}
-
-fn info_of(sealed: Option<Sealed>) -> ObjectInfo {
-    sealed.map_or(
-        ObjectInfo {
-            len: 0,
-            digest: [0; 8],
-        },
-        |sealed| sealed.info,
-    )
-}
-
-/// Reads from `offset` on; what the recording has not is 0.
-fn read_sealed<R: Registers + Clone>(
-    r: &R,
-    flash: Flash,
-    sealed: Option<Sealed>,
-    offset: u32,
-    into: &mut [u8],
-) {
-    let Some(sealed) = sealed else {
-        return into.fill(0);
-    };
-    let left = sealed.info.len.saturating_sub(offset) as usize;
-    let (into, beyond) = into.split_at_mut(left.min(into.len()));
-    beyond.fill(0);
-    read(&mut r.clone(), flash, &sealed, offset, into);
-}
-
-/// Reads bytes of a recording that are within its length. A source reads a packet's within a relay's gap: page by page, and
-/// by words.
-fn read(r: &mut impl Registers, flash: Flash, sealed: &Sealed, offset: u32, into: &mut [u8]) {
-    let pages = u32::from(flash.pages()).max(1);
-    let (mut index, mut at) = (offset / DATA, offset % DATA);
-    let mut left = into;
-    while !left.is_empty() {
-        let here = left.len().min((DATA - at) as usize);
-        let (part, rest) = left.split_at_mut(here);
-        let page = (u32::from(sealed.first) + index) % pages;
-        flash.read_bytes(r, page * PAGE_BYTES + HEADER + at, part);
-        (index, at, left) = (index + 1, 0, rest);
-    }
-}
-
-fn header(r: &mut impl Registers, flash: Flash, page: u16) -> Option<Header> {
-    let at = u32::from(page) * PAGE_BYTES;
-    let [number, place, sum] = [4, 8, 12].map(|n| flash.read(r, at + n));
-    let index = place as u16;
-    let is_one = place & 0xFFFF_0000 == PAGE && sum == header_sum(number, place);
-    is_one.then_some(Header { number, index })
-}
-
 fn header_sum(number: u32, place: u32) -> u32 {
     crc32(&bytes_of([number, place, 0, 0]))
 }
 fn seal_sum(number: u32, [len, low, high]: [u32; 3]) -> u32 {
     crc32(&bytes_of([number, len, low, high]))
-}
-fn bytes_of(words: [u32; 4]) -> [u8; 16] {
-    let mut bytes = [0; 16];
-    for (to, word) in bytes.chunks_exact_mut(4).zip(words) {
-        to.copy_from_slice(&word.to_le_bytes());
-    }
-    bytes
 }

@@ -30,10 +30,6 @@ pub(crate) fn backup_relays(
         let one = here.next()?.node;
         here.next().is_none().then_some(one)
     };
-    let delivery = |from: usize, to: usize, channel: Channel| {
-        let reach = expected.link(from, to, channel);
-        reach.map_or(0.0, |reach| reach.delivery)
-    };
     let mut backups = vec![Vec::new(); stages.len()];
     for (at, backups) in backups.iter_mut().enumerate() {
         // Stage k is `stages[k - 1]`, and has channel k.
@@ -53,19 +49,8 @@ pub(crate) fn backup_relays(
             let (Some(before), Some(relay), Some(after)) = (before, alone(at, group), after) else {
                 continue;
             };
-            let worth = |node: usize| {
-                let links = [
-                    delivery(before, node, here),
-                    delivery(node, after, next),
-                    delivery(relay, node, next),
-                ];
-                let is_sure = links.iter().all(|link| *link >= LEAST);
-                is_sure.then(|| links.iter().product::<f64>())
-            };
             let free = (0..expected.nodes()).filter(|node| !used[*node]);
-            let worth = free.filter_map(|node| Some((worth(node)?, node)));
-            let best = worth.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
-            if let Some((_, node)) = best {
+            if let Some(node) = best(expected, free, [before, relay, after], [here, next]) {
                 used[node] = true;
                 backups.push(Member {
                     node,
@@ -76,6 +61,31 @@ pub(crate) fn backup_relays(
         }
     }
     backups
+}
+
+/// Which of the `free` nodes can best take the part of `relay`, which receives on channel `here` and sends on `next`.
+fn best(
+    expected: &Expected,
+    free: impl Iterator<Item = usize>,
+    [before, relay, after]: [usize; 3],
+    [here, next]: [Channel; 2],
+) -> Option<usize> {
+    let delivery = |from: usize, to: usize, channel: Channel| {
+        let reach = expected.link(from, to, channel);
+        reach.map_or(0.0, |reach| reach.delivery)
+    };
+    let worth = |node: usize| {
+        let links = [
+            delivery(before, node, here),
+            delivery(node, after, next),
+            delivery(relay, node, next),
+        ];
+        let is_sure = links.iter().all(|link| *link >= LEAST);
+        is_sure.then(|| links.iter().product::<f64>())
+    };
+    let worth = free.filter_map(|node| Some((worth(node)?, node)));
+    let best = worth.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
+    best.map(|(_, node)| node)
 }
 
 /// How likely a transfer's probe finds that `hop` loses too many packets, by the survey: in the first probe, or in a longer one,

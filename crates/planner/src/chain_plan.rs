@@ -33,6 +33,13 @@ impl Plan {
     }
 }
 
+fn one_group(feed: Feed) -> Vec<Warning> {
+    match feed {
+        Feed::EveryCycle => Vec::new(),
+        Feed::AlternateCycles => vec![Warning::OneGroup],
+    }
+}
+
 /// A plan of two lean chains, or of one where no more paths are allowed; none where what was measured
 /// allows none.
 pub(crate) fn plan_chains(
@@ -63,10 +70,6 @@ pub(crate) fn plan_chains(
     );
     let hops = chains.hops();
     let feed = Feed::of(groups.len(), hops);
-    let warnings = match feed {
-        Feed::EveryCycle => Vec::new(),
-        Feed::AlternateCycles => vec![Warning::OneGroup],
-    };
     let paths = chains.paths();
     let plan = Plan {
         source: request.source,
@@ -87,7 +90,7 @@ pub(crate) fn plan_chains(
         routing_channel: request.routing_channel,
         feed,
         rule_used: request.rule,
-        warnings,
+        warnings: one_group(feed),
         prediction,
         backup_relays: Vec::new(),
         alternates: Vec::new(),

@@ -1,10 +1,12 @@
-//! Two node-disjoint chains of single relays, one for each group, over links that are strong on the channels
-//! that they get: the leanest plan of P3 (section IV-B asks for one relay per stage and group; more beat at the
-//! next receiver).
+//! Two node-disjoint chains of single relays, one for each group, over links that are strong on their channels. This is
+//! the leanest plan of P3: section IV-B asks for one relay per stage and group, and the signals of more beat at the
+//! next receiver.
 //!
-//! For every length and order of channels the cheapest chain is sought by dynamic programming over (stage, node),
-//! then the other around it, alternately; the best pairs are predicted as whole plans ([`crate::interference`]) and
-//! improved relay by relay. Nothing is drawn. Tests: tests/all/chains.rs.
+//! For every length and order of channels, dynamic programming over (stage, node) finds the cheapest chain, then the other
+//! one around it, in turns. The best pairs are predicted as whole plans ([`crate::interference`]) and improved relay by
+//! relay. No random numbers are drawn. Tests: tests/all/chains.rs.
+
+mod bounds;
 
 use crate::backups;
 use crate::channels::{needed, reuse_distance, StageChannels};
@@ -13,6 +15,7 @@ use crate::link_model::Expected;
 use crate::links::Hop;
 use crate::predict::{predict, Patience, Prediction};
 use crate::request::Transfer;
+use bounds::{Bounds, Table};
 use thalweg_units::Channel;
 
 /// Least delivery of a hop.
@@ -440,101 +443,4 @@ fn on_the_way(before: &[Vec<usize>], stage: usize, mut node: usize, relay: usize
         node = before[at][node];
     }
     node == relay
-}
-
-/// A lower bound on a chain's cost on an order of channels: the cheapest walk, which may pass a node twice. Most orders
-/// begin as the one before did, so its costs are reused.
-struct Bounds {
-    source: usize,
-    sink: usize,
-    /// The order before this one.
-    order: Vec<usize>,
-    /// Per stage before the sink's: the least cost of reaching each node there.
-    costs: Vec<Vec<f64>>,
-}
-
-impl Bounds {
-    fn new(search: &Search<'_>) -> Self {
-        let mut at_source = vec![f64::INFINITY; search.expected.nodes()];
-        at_source[search.source] = 0.0;
-        Self {
-            source: search.source,
-            sink: search.sink,
-            order: Vec::new(),
-            costs: vec![at_source],
-        }
-    }
-
-    /// No chain on `order` costs less, rounding included.
-    fn of(&mut self, table: &Table, order: &[usize]) -> f64 {
-        let hops = order.len() - 1;
-        let same = order.iter().zip(&self.order).take_while(|(a, b)| a == b);
-        self.costs.truncate(same.count().clamp(1, hops));
-        for stage in self.costs.len()..hops {
-            let before = &self.costs[stage - 1];
-            let mut costs = vec![f64::INFINITY; before.len()];
-            for (from, &cost) in before.iter().enumerate().filter(|(_, c)| c.is_finite()) {
-                for &(to, hop) in table.hops(order[stage], order[stage - 1], from) {
-                    costs[to] = costs[to].min(cost + hop);
-                }
-            }
-            costs[self.source] = f64::INFINITY;
-            costs[self.sink] = f64::INFINITY;
-            self.costs.push(costs);
-        }
-        self.order.clear();
-        self.order.extend_from_slice(&order[..hops]);
-        let mut least = f64::INFINITY;
-        for (from, &cost) in self.costs[hops - 1].iter().enumerate() {
-            let row = table.hops(order[hops], order[hops - 1], from);
-            let last = row.binary_search_by_key(&self.sink, |&(to, _)| to);
-            if let Ok(at) = last {
-                least = least.min(cost + row[at].1);
-            }
-        }
-        least
-    }
-}
-
-/// Costs of hops: minus the logarithm of their delivery forth, and a little of that back, per
-/// pair of channels (indices into the list) forth and back.
-struct Table {
-    channels: usize,
-    rows: Vec<Vec<Vec<(usize, f64)>>>,
-}
-
-impl Table {
-    fn new(search: &Search<'_>) -> Self {
-        let &Search {
-            expected,
-            channels,
-            reverse_cost,
-            ..
-        } = search;
-        let hop = |from: usize, forth: Channel, back: Channel| {
-            let reached = expected.reached(from, forth).iter();
-            reached
-                .filter(|(_, reach)| reach.delivery > LEAST)
-                .map(|&(to, reach)| {
-                    let back = expected.link(to, from, back).map_or(0.0, |r| r.delivery);
-                    let cost = -libm::log(reach.delivery.min(1.0))
-                        - reverse_cost * libm::log(back.clamp(1e-3, 1.0));
-                    (to, cost)
-                })
-                .collect()
-        };
-        let mut rows = Vec::new();
-        for &forth in channels {
-            for &back in channels {
-                rows.push((0..expected.nodes()).map(|n| hop(n, forth, back)).collect());
-            }
-        }
-        Self {
-            channels: channels.len(),
-            rows,
-        }
-    }
-    fn hops(&self, forth: usize, back: usize, from: usize) -> &[(usize, f64)] {
-        &self.rows[forth * self.channels + back][from]
-    }
 }

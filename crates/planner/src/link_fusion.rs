@@ -1,10 +1,9 @@
 //! One table of a network's links out of several surveys and of what transfers have seen since.
 //!
-//! A link's level is the mean of its readings, each weighted by the inverse of its variance: that of a reading where
-//! nothing changes, and that of the changes of its pair of nodes, as far as its age lets them have happened. The error of
-//! the mean is the link's uncertainty. How much a pair changes is the mean square of the differences between surveys that
-//! follow each other; the mean over all pairs counts as one more change of each. A single survey shows no
-//! changes. Tests: `link_fusion_tests.rs`.
+//! A link's level is the mean of its readings, each weighted by the inverse of its variance. That variance is a reading's
+//! own, plus what its pair of nodes may have changed since. The error of the mean is the link's uncertainty. A pair's
+//! change is the mean square of the differences between consecutive surveys; the mean over all pairs counts as one more
+//! difference of each. A single survey shows no change. Tests: `link_fusion_tests.rs`.
 
 use crate::ageing::changed_share;
 use crate::bisect;
@@ -141,11 +140,7 @@ impl FusedLinks {
         model = model.with_outage_in(tables);
         let sources: Vec<Source<'_>> = surveys.iter().map(|s| Source::new(s, &model)).collect();
         let spread = Spread::of(&sources, model.unknown.0.powi(2));
-        let mut sightings: BTreeMap<(usize, usize, Channel), Vec<&Sighting>> = BTreeMap::new();
-        for sighting in seen {
-            let of = (sighting.from, sighting.to, sighting.channel);
-            sightings.entry(of).or_default().push(sighting);
-        }
+        let sightings = by_link(seen);
         let mut fused = Self { links, model };
         for_each_link(&sources, |from, to, channel| {
             let read = |source: &Source<'_>| source.reading(from, to, channel);
@@ -183,6 +178,15 @@ impl FusedLinks {
         fused.model.unknown = spread.mean(&ages, spread.change).unknown;
         fused
     }
+}
+
+fn by_link(seen: &[Sighting]) -> BTreeMap<(usize, usize, Channel), Vec<&Sighting>> {
+    let mut sightings: BTreeMap<_, Vec<&Sighting>> = BTreeMap::new();
+    for sighting in seen {
+        let of = (sighting.from, sighting.to, sighting.channel);
+        sightings.entry(of).or_default().push(sighting);
+    }
+    sightings
 }
 
 /// Calls `visit` with every link that any of `sources` heard.

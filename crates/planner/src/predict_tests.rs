@@ -1,5 +1,6 @@
 //! Chains of known links, and rounds.
 
+use super::holders::chain;
 use super::*;
 
 /// Senders and receivers that are independent, and do not beat.

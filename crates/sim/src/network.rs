@@ -4,6 +4,8 @@
 //! own node's clock. Invariant: the contract's drain order, after every call into an engine. Same
 //! air, boards, engines, commands and seed: same bytes. Tests: `tests/whole.rs`.
 
+mod error;
+
 use crate::board::Board;
 use crate::capture::{Capture, CaptureError};
 use crate::energy::Energy;
@@ -12,89 +14,13 @@ use crate::hooks::{AirHook, Aired, Observer, SpanHook, Stats, TraceHook, Watch};
 use crate::mcu::BackgroundRuns;
 use crate::radio::{caps, Radio};
 use crate::world::{Next, World};
+pub use error::{NetworkError, SimError};
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use thalweg_engine::{Caps, Driver, Engine, Livelock, Misfit, Port, RadioId, Request, Undrained};
+use thalweg_engine::{Caps, Driver, Engine, Misfit, Port, RadioId, Request, Undrained};
 use thalweg_medium::{Air, EarId, Environment, Medium};
 use thalweg_units::{Instant, SimTime};
-
-/// A network could not be made.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum NetworkError {
-    /// Neither one board for all nodes nor one for each.
-    #[error("{boards} boards for {nodes} nodes: give one for all, or one for each")]
-    Boards {
-        /// How many boards were given.
-        boards: usize,
-        /// How many engines were given.
-        nodes: usize,
-    },
-    /// The air has another number of radios.
-    #[error("the air has {ears} radios, which does not suit {nodes} engines on their boards")]
-    Ears {
-        /// Radios in the air.
-        ears: usize,
-        /// How many engines were given.
-        nodes: usize,
-    },
-    /// A board carries another chip than the radio in the air.
-    #[error("node {node}: the board has a {board}, the air a {ear}")]
-    Chip {
-        /// Which node.
-        node: usize,
-        /// The board's chip.
-        board: &'static str,
-        /// The air's.
-        ear: &'static str,
-    },
-    /// An engine wants what its node's radios do not do.
-    #[error("node {node}: {what}")]
-    Misfit {
-        /// Which node.
-        node: usize,
-        /// Which radio, and what it lacks.
-        what: Misfit,
-    },
-}
-
-/// A simulation could not go on.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum SimError {
-    /// An engine keeps its node busy for ever.
-    #[error("node {node}: {how}")]
-    Livelock {
-        /// Which.
-        node: usize,
-        /// What it does without end.
-        how: Livelock,
-    },
-    /// Engines keep each other busy without time going on.
-    #[error("at {at}: events without end at one instant")]
-    StandingStill {
-        /// When.
-        at: SimTime,
-    },
-    /// A node has booted, and [`Network::restart_with`] was not called.
-    #[error("node {node} starts anew, and nobody says with which engine")]
-    NoEngine {
-        /// Which.
-        node: usize,
-    },
-    /// The engine of a restarted node wants what its radios do not do.
-    #[error("node {node}: {what}")]
-    Misfit {
-        /// Which node.
-        node: usize,
-        /// Which radio, and what it lacks.
-        what: Misfit,
-    },
-    /// The packet capture failed; it is taken off.
-    #[error(transparent)]
-    Capture(#[from] CaptureError),
-}
 
 /// Why [`Network::run_until`] came back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

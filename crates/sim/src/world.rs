@@ -187,47 +187,56 @@ impl<A: Air> World<A> {
             let Some((_, what)) = self.queue.pop() else {
                 continue;
             };
-            match what {
-                Event::Wake { node, token } => self.wake(node as usize, token),
-                Event::Strobe { node, token } => self.strobe(node as usize, token),
-                Event::Tune { node, tuning } => self.tune(node as usize, tuning),
-                Event::AirStart { node, token } => self.air_start(node as usize, token),
-                Event::AirEnd { frame } => {
-                    let lost = self.air_end(frame);
-                    return Ok(Next::Aired { frame, lost });
-                }
-                Event::Head {
-                    node,
-                    frame,
-                    tuning,
-                } => self.head(node as usize, frame, tuning),
-                Event::Assess { node, op } => self.sample(node as usize, op),
-                Event::Work { node, begun } => self.end_work(node as usize, begun),
-                Event::Undeafen { node } => self.undeafen(node as usize),
-                Event::Background { node } => self.background_due(node as usize),
-                Event::Resume { node } => self.begin_work(node as usize),
-                Event::Strike { planned } => self.strike(planned as usize),
-                Event::Boot { node } => {
-                    let node = node as usize;
-                    if self.boot(node) {
-                        return Ok(Next::Booted { node });
-                    }
-                }
-                Event::Notify { node, notice } => {
-                    let radio = node as usize;
-                    return Ok(Next::Notify { radio, notice });
-                }
-                Event::Timer { node } => {
-                    let node = node as usize;
-                    if self.time_out(node) {
-                        return Ok(Next::Timeout { node });
-                    }
-                }
+            if let Some(next) = self.happen(what) {
+                return Ok(next);
             }
             if self.failed.is_some() {
                 return Ok(Next::Beyond);
             }
         }
+    }
+
+    /// Lets `what` happen; says what of it is for an engine, or for whoever looks at frames.
+    #[inline]
+    fn happen(&mut self, what: Event) -> Option<Next> {
+        match what {
+            Event::Wake { node, token } => self.wake(node as usize, token),
+            Event::Strobe { node, token } => self.strobe(node as usize, token),
+            Event::Tune { node, tuning } => self.tune(node as usize, tuning),
+            Event::AirStart { node, token } => self.air_start(node as usize, token),
+            Event::AirEnd { frame } => {
+                let lost = self.air_end(frame);
+                return Some(Next::Aired { frame, lost });
+            }
+            Event::Head {
+                node,
+                frame,
+                tuning,
+            } => self.head(node as usize, frame, tuning),
+            Event::Assess { node, op } => self.sample(node as usize, op),
+            Event::Work { node, begun } => self.end_work(node as usize, begun),
+            Event::Undeafen { node } => self.undeafen(node as usize),
+            Event::Background { node } => self.background_due(node as usize),
+            Event::Resume { node } => self.begin_work(node as usize),
+            Event::Strike { planned } => self.strike(planned as usize),
+            Event::Boot { node } => {
+                let node = node as usize;
+                if self.boot(node) {
+                    return Some(Next::Booted { node });
+                }
+            }
+            Event::Notify { node, notice } => {
+                let radio = node as usize;
+                return Some(Next::Notify { radio, notice });
+            }
+            Event::Timer { node } => {
+                let node = node as usize;
+                if self.time_out(node) {
+                    return Some(Next::Timeout { node });
+                }
+            }
+        }
+        None
     }
 
     /// Takes the event of node `n`'s timer off the queue where it is not the one due at `at`; whether it did.

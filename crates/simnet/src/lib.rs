@@ -1,7 +1,7 @@
-//! Simulated networks behind the host's seam: fields of motes, trees and streams, a simulated base station, and what is
-//! collected from them.
+//! Simulated networks behind the host's trait `Network`: motes, trees, streams, a base station on a line, and collecting
+//! from each.
 //!
-//! Each kind of network is instantiated once, here; experiments stand above. Time base: simulated time.
+//! Generic code is compiled once for each kind of network, here; experiments stand above. Time base: simulated time.
 
 pub mod basestation;
 mod battery;

@@ -107,10 +107,11 @@ pub(crate) fn is_called(heading: &str, name: &str) -> bool {
     plain == name || GERMAN.contains(&(german, name))
 }
 
-/// `heading` without what is no letter and no number, and without the word for percent.
+/// `heading` without what is no letter and no number, and without the words of `in percent`.
 pub(crate) fn plain(heading: &str) -> String {
     let words = heading.split(|c: char| !c.is_alphanumeric());
-    let words: Vec<&str> = words.filter(|w| !w.is_empty() && !is_percent(w)).collect();
+    let is_name = |w: &&str| !w.is_empty() && !is_percent(w) && !w.eq_ignore_ascii_case("in");
+    let words: Vec<&str> = words.filter(is_name).collect();
     words.join("_")
 }
 
@@ -141,6 +142,10 @@ mod tests {
         assert_eq!(plain("rssi (dbm)"), "rssi_dbm");
         assert_eq!(plain("prr [%]"), "prr");
         assert_eq!(plain("pdr_percent"), "pdr");
+        assert_eq!(
+            (plain("pdr in %"), plain("rssi in dbm")),
+            ("pdr".into(), "rssi_dbm".into())
+        );
         assert!(says_percent("prr_pct") && says_percent("prr%") && !says_percent("prr"));
     }
 

@@ -11,6 +11,7 @@ use thalweg_sim::{boards, Board};
 use thalweg_units::{Channel, ChannelSet, NodeId};
 use thalweg_wire::seal::frame::Sealing;
 
+use crate::assumed::Assumed;
 use crate::battery::Batteries;
 use crate::bounds::MAX_NODES;
 use crate::building::{Building, Crowd, Numbering};
@@ -167,33 +168,10 @@ impl Reader<'_> {
         }
         let placed = file.nodes.as_deref().map(|n| self.nodes(n)).transpose()?;
         let (mut assumed, mut labels) = (Vec::new(), Labels::new());
-        let (nodes, physics, measured) = match (&file.building, placed, &file.links) {
-            (Some(keys), None, None) => {
-                let (nodes, building) = self.building(keys)?;
-                let physics = Physics::Generated { building, model };
-                (nodes, physics, ChannelSet::ALL)
-            }
-            (None, Some(nodes), None) => (nodes, Physics::Placed { model }, ChannelSet::ALL),
-            (None, placed, Some(keys)) => {
-                let frame_bytes = self.frame_bytes(keys)?;
-                let reception = Reception::new(board_name, board.chip, frame_bytes);
-                let mut trace = self.links(keys, folder, &reception)?;
-                assumed.append(&mut trace.assumed);
-                labels.append(&mut trace.labels);
-                let channels = trace.channels;
-                let (nodes, measured) = self.measured(placed, trace, frame_bytes)?;
-                (nodes, Physics::Measured(measured), channels)
-            }
-            (None, None, None) => {
-                return Err(Problem::Physics("none of them").at(self.source_name, Location::Whole));
-            }
-            (Some(_), Some(_), _) => {
-                return self.fail("nodes", Problem::Physics("`[building]` and `[[nodes]]`"));
-            }
-            (Some(_), None, Some(_)) => {
-                return self.fail("links", Problem::Physics("`[building]` and `[links]`"));
-            }
-        };
+        let notes = (&mut assumed, &mut labels);
+        let reception = |frame_bytes| Reception::new(board_name, board.chip, frame_bytes);
+        let (nodes, physics, measured) =
+            self.physics((&file, folder), (model, placed), reception, notes)?;
         labels.extend(self.labels(file.nodes.as_deref().unwrap_or_default())?);
         let channels = self.channels(file.channels.as_deref(), measured)?;
         let control = match file.control_channel {
@@ -220,6 +198,43 @@ impl Reader<'_> {
             assumed,
         };
         Ok(testbed.settled())
+    }
+
+    /// Nodes and links, by whichever of `[building]`, `[[nodes]]` and `[links]` the file has, and on which channels links
+    /// are known. What was assumed on the way, and nodes' names, go into `notes`.
+    fn physics(
+        &self,
+        (file, folder): (&File, Option<&Path>),
+        (model, placed): (BuildingModel, Option<Vec<Node>>),
+        reception: impl FnOnce(u16) -> Reception,
+        notes: (&mut Vec<Assumed>, &mut Labels),
+    ) -> Result<(Vec<Node>, Physics, ChannelSet), TestbedError> {
+        match (&file.building, placed, &file.links) {
+            (Some(keys), None, None) => {
+                let (nodes, building) = self.building(keys)?;
+                let physics = Physics::Generated { building, model };
+                Ok((nodes, physics, ChannelSet::ALL))
+            }
+            (None, Some(nodes), None) => Ok((nodes, Physics::Placed { model }, ChannelSet::ALL)),
+            (None, placed, Some(keys)) => {
+                let frame_bytes = self.frame_bytes(keys)?;
+                let mut trace = self.links(keys, folder, &reception(frame_bytes))?;
+                notes.0.append(&mut trace.assumed);
+                notes.1.append(&mut trace.labels);
+                let channels = trace.channels;
+                let (nodes, measured) = self.measured(placed, trace, frame_bytes)?;
+                Ok((nodes, Physics::Measured(measured), channels))
+            }
+            (None, None, None) => {
+                Err(Problem::Physics("none of them").at(self.source_name, Location::Whole))
+            }
+            (Some(_), Some(_), _) => {
+                self.fail("nodes", Problem::Physics("`[building]` and `[[nodes]]`"))
+            }
+            (Some(_), None, Some(_)) => {
+                self.fail("links", Problem::Physics("`[building]` and `[links]`"))
+            }
+        }
     }
 
     /// The built-in board of that name, or the one in the file of that name in `folder`.

@@ -162,21 +162,16 @@ impl Table {
             else {
                 continue;
             };
-            self.told += 1;
-            self.open += u64::from(on.is_none());
-            let mut each: Vec<_> = on.iter().flat_map(|c| c.iter()).map(Some).collect();
-            if each.is_empty() {
-                each.push(None);
-            }
-            self.rows.extend(each.into_iter().map(|channel| Row {
+            let row = Row {
                 at_s,
                 src: from,
                 dst: to,
-                channel,
+                channel: None,
                 rssi_dbm: rssi_dbm.map(|dbm| dbm as f32),
                 prr: prr as f32,
                 frames,
-            }));
+            };
+            self.add(row, on);
         }
         let counts = [
             (own, Assumed::SelfLinks(own)),
@@ -185,6 +180,18 @@ impl Table {
         ];
         let some = counts.into_iter().filter(|(count, _)| *count > 0);
         self.assumed.extend(some.map(|(_, assumed)| assumed));
+    }
+
+    /// Adds `row` once for each channel that it is `on`.
+    fn add(&mut self, row: Row, on: Option<ChannelSet>) {
+        self.told += 1;
+        self.open += u64::from(on.is_none());
+        let mut each: Vec<_> = on.iter().flat_map(|c| c.iter()).map(Some).collect();
+        if each.is_empty() {
+            each.push(None);
+        }
+        let rows = each.into_iter().map(|channel| Row { channel, ..row });
+        self.rows.extend(rows);
     }
 
     /// The links of a trace of that `kind`, on the channels `listed` among so many `nodes`; its visits, and all that was

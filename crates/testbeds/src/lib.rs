@@ -1,8 +1,8 @@
 //! Testbeds of Thalweg: sites to simulate, and what changes on them.
 //!
-//! A [`Testbed`] says what a network is and whence its physics come: a generated building, placed nodes,
-//! or measured links (a K7 trace, a link matrix); [`Testbed::load`] finds one by name or file. A [`Site`]
-//! is a testbed as a seed realises it, with injected losses: where everything runs.
+//! A [`Testbed`] describes a network and where its physics come from: a generated building, placed nodes,
+//! or measured links (a K7 trace, a link matrix). [`Testbed::load`] finds one by name or file. A [`Site`]
+//! is a testbed with a seed's random draws and injected losses; every run takes place on one.
 //! Knows neither protocols nor plans. Formats: `docs/testbeds.md`. Tests: beside each file, `tests/`.
 
 mod assumed;

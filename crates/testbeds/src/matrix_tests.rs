@@ -262,6 +262,7 @@ fn german_headings_titles_and_marks_of_parting_are_read() {
     for text in [
         "\"Sender\";\"Empfänger\";\"Kanal\";\"Empfangsrate\"\r\n\"1\";\"2\";26;0,9\r\n\"2\";\"1\";26;0,5\r\n",
         "Von;Nach;Kanal;Empfangsrate [%];Pegel [dBm]\n1;2;26;90;-71,5\n2;1;26;50;-72\n",
+        "Von;Nach;Kanal;Empfangsrate in %;Pegel in dBm\n1;2;26;90;-71,5 dBm\n2;1;26;50;-72dbm\n",
         "Absender;Ziel;Kanal;Gesendet;Empfangen\n1;2;26;10;9\n2;1;26;10;5\n",
         // A title above the heading, an empty row, rows of nothing at the end.
         "Messung;;;\n;;;\nsrc;dst;channel;prr\n1;2;26;0,9\n;;;\n2;1;26;0,5\n;;;\n;;;\n",

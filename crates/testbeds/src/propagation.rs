@@ -164,6 +164,11 @@ pub(crate) fn apply(
             value => one(model, key, value, source_name)?,
         }
     }
+    check(model, source_name)
+}
+
+/// Refuses constants that contradict each other.
+fn check(model: &BuildingModel, source_name: &str) -> Result<(), TestbedError> {
     let change = model.variation.change;
     if change.after_2_h.0 < change.after_15_min.0 || change.after_1_day.0 < change.after_2_h.0 {
         let found = format!("{} dB, {} dB", change.after_2_h.0, change.after_1_day.0);

@@ -3,7 +3,10 @@
 extern crate std;
 
 use super::*;
+use crate::route::ObjectRange;
+use crate::seal::frame::Sealing;
 use proptest::prelude::*;
+use thalweg_units::{Channel, NodeId};
 
 fn node(id: u16) -> NodeId {
     NodeId::new(id).unwrap()

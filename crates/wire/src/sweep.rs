@@ -16,6 +16,8 @@ pub const MAX_MEASURING: Duration = Duration::from_secs(60);
 /// Reports that go inwards follow each other after so many slots of a hop: the one in front is three hops out of the
 /// next one's interference.
 pub const HOPS_APART: u64 = 4;
+/// So many sweeps, those of most surveys, take channels upwards.
+const USUAL_SWEEPS: usize = 2;
 /// A flag beside the number of sweeps: reports go inwards.
 const INWARDS_BIT: u8 = 0x80;
 
@@ -39,7 +41,7 @@ pub struct Parameters {
     pub span: u16,
     /// How many nodes have a slot, lowest address first; at least one, at most `span + 1`.
     pub slots: u16,
-    /// On which channels all nodes beacon, lowest first; at least one.
+    /// On which channels all nodes beacon, in [`Self::channel`]'s order; at least one.
     pub channels: ChannelSet,
     /// How often each node beacons on each channel, 1 to 15.
     pub sweeps: u8,
@@ -137,9 +139,21 @@ impl Parameters {
     pub fn hop(&self) -> Duration {
         self.report / HOPS_APART
     }
-    /// The channel of stretch number `stretch`.
+    /// The channel of stretch number `stretch`: lowest first, and highest first in every other sweep from the fourth on. A
+    /// node that looks for others meets them as the channels go by, so a sweep finds several hops of a row that lies in its
+    /// order, and one of a row that lies against it.
     pub fn channel(&self, stretch: u16) -> Option<Channel> {
-        let place = usize::from(stretch) % self.channels.len().max(1);
+        let channels = self.channels.len().max(1);
+        let (sweep, place) = (
+            usize::from(stretch) / channels,
+            usize::from(stretch) % channels,
+        );
+        let is_downwards = sweep >= USUAL_SWEEPS && sweep % 2 == 1;
+        let place = if is_downwards {
+            channels - 1 - place
+        } else {
+            place
+        };
         self.channels.iter().nth(place)
     }
     /// The slot of `node` where that follows from its address alone: where no address is left out.
@@ -450,6 +464,10 @@ pub(crate) mod tests {
         assert_eq!(parameters.begin(4), Duration::from_millis(4 * 280 + 100));
         assert_eq!(parameters.measuring(), Duration::from_millis(8 * 280 + 100));
         assert_eq!(parameters.channel(5), Some(channel(20)));
+        // Upwards, and from the third sweep on there and back.
+        assert_eq!(parameters.channel(9), Some(channel(20)));
+        let back = [12, 13, 14, 15].map(|stretch| parameters.channel(stretch).unwrap().number());
+        assert_eq!(back, [26, 25, 20, 15]);
         let id = |n| NodeId::new(n).unwrap();
         assert_eq!(parameters.slot_of(id(1)), Some(0));
         assert_eq!(

@@ -1,7 +1,9 @@
 use super::*;
+use crate::{Cca, OpId, RadioOp, When};
 use crate::{TxSlot, Wants};
 use std::vec;
 use std::vec::Vec;
+use thalweg_units::Channel;
 
 /// Carries out orders and remembers radio events.
 #[derive(Default)]

@@ -239,17 +239,19 @@ impl Reader<'_> {
             "renameat" | "renameat2" => {
                 self.rename(argument(1)?.path()?, argument(3)?.path()?, Named::New);
             }
-            // Another way to write than those above, if it is in our folder.
-            _ => {
-                let files = arguments
-                    .iter()
-                    .filter_map(|a| a.file.clone().or_else(|| a.path()));
-                if files.into_iter().any(|file| self.is_ours(&file)) {
-                    return None;
-                }
-            }
+            // Another way to write than those above.
+            _ if self.are_ours(&arguments) => return None,
+            _ => {}
         }
         Some(())
+    }
+
+    /// Whether an argument is a file in our folder.
+    fn are_ours(&self, arguments: &[Argument<'_>]) -> bool {
+        let files = arguments
+            .iter()
+            .filter_map(|a| a.file.clone().or_else(|| a.path()));
+        files.into_iter().any(|file| self.is_ours(&file))
     }
 
     fn open(&mut self, path: PathBuf, flags: &str, result: &str) {

@@ -1,5 +1,5 @@
-//! The collector brings an object from any network: survey, plan, transfers, other plans where one breaks off, a
-//! report.
+//! The collector brings an object from any network. It surveys, plans, transfers, takes another plan if one breaks off,
+//! and reports.
 //!
 //! The caller provides the network ([`Network`]) and a [`TransferObserver`], which stores the bytes and may stop the
 //! fetch; nothing else differs between a simulation, a serial line and the daemon. Time base: the network's.
@@ -350,10 +350,7 @@ impl Collector {
                 choice = detour.unwrap_or(choice);
             }
             let carried = self.transfer(network, request, &choice, attempt, observer)?;
-            let is_short = |segment: &Segment| {
-                let left = segment.bytes.len() < attempt.range.len as usize;
-                left && segment.has_next(attempt.range.offset)
-            };
+            let is_short = |segment: &Segment| segment.is_short_of(attempt.range);
             if carried.1.as_ref().is_some_and(is_short) {
                 broken = (broken + 1).min(DETOURS);
             }

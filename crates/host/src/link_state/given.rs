@@ -1,6 +1,7 @@
 //! Plans over paths that are given. Tests: `crates/thalweg/tests/all/front_door.rs`, `crates/planner/tests/all/plans.rs`.
 
-use super::{longest, LinkState, PlanRequest, PlanRequestError};
+use super::request::longest;
+use super::{LinkState, PlanRequest, PlanRequestError};
 use thalweg_planner::{Assignment, Plan, Style};
 use thalweg_units::{Channel, NodeId};
 use thalweg_wire::route::MAX_MEMBERS;

@@ -5,7 +5,7 @@ use serde::Serialize;
 use thalweg_planner::{Group, Member, Plan, Prediction, Warning};
 use thalweg_units::{Channel, NodeId};
 
-use super::LinkState;
+use super::{LinkState, Place};
 
 /// A plan by node names.
 #[derive(Debug, Clone, Serialize)]
@@ -62,6 +62,37 @@ pub struct Stage {
     pub even: Vec<u16>,
 }
 
+impl Stage {
+    /// The stage of `plan` at distance `at`; `id` names a node.
+    fn of(plan: &Plan, at: usize, channel: Channel, id: impl Fn(usize) -> u16) -> Self {
+        let group = |group| match at {
+            0 => vec![id(plan.source)],
+            _ if at == plan.hops => vec![id(plan.sink)],
+            _ => plan.relays(at, group).map(&id).collect(),
+        };
+        Self {
+            stage: at,
+            channel: channel.number(),
+            even_channel: (plan.last_even)
+                .filter(|_| at == plan.hops)
+                .map(Channel::number),
+            odd: group(Group::Odd),
+            even: group(Group::Even),
+        }
+    }
+}
+
+/// `warning` with nodes called as `place` calls them.
+fn named_warning(warning: &Warning, place: &Place) -> String {
+    match *warning {
+        Warning::SilentHop { from, to } => {
+            let (from, to) = (place.name_of(from), place.name_of(to));
+            format!("no link was measured from node {from} to node {to}")
+        }
+        ref other => other.to_string(),
+    }
+}
+
 /// PIP's path between the same nodes.
 #[derive(Debug, Clone, Serialize)]
 pub struct Pip {
@@ -109,34 +140,13 @@ impl PlanSummary {
             let of = |stage: &Vec<Member>| stage.iter().map(|member| id(member.node)).collect();
             stages.iter().map(of).collect()
         };
-        let stage = |(stage, channel): (usize, &Channel)| {
-            let group = |group| match stage {
-                0 => vec![id(plan.source)],
-                _ if stage == plan.hops => vec![id(plan.sink)],
-                _ => plan.relays(stage, group).map(id).collect(),
-            };
-            Stage {
-                stage,
-                channel: channel.number(),
-                even_channel: (plan.last_even)
-                    .filter(|_| stage == plan.hops)
-                    .map(Channel::number),
-                odd: group(Group::Odd),
-                even: group(Group::Even),
-            }
-        };
+        let stage = |(at, channel): (usize, &Channel)| Stage::of(plan, at, *channel, id);
         let other = |plan: &Plan| Other {
             hops: plan.hops,
             paths: paths(plan),
             goodput_kbps: plan.prediction.goodput_kbps,
         };
-        let warning = |warning: &Warning| match *warning {
-            Warning::SilentHop { from, to } => {
-                let (from, to) = (place.name_of(from), place.name_of(to));
-                format!("no link was measured from node {from} to node {to}")
-            }
-            ref other => other.to_string(),
-        };
+        let warning = |warning: &Warning| named_warning(warning, place);
         let packets = bytes.div_ceil(u64::from(payload.max(1)));
         Self {
             testbed: place.name.clone(),

@@ -196,8 +196,8 @@ impl Replanner {
         }
     }
 
-    /// Adds the report of an attempt on `route` to the evidence; returns the hops that were bad.
-    fn note_attempt(&mut self, route: &Route, report: &AttemptReport) -> Vec<BadHop> {
+    /// Adds what relays counted to the evidence; returns the hops that were bad, and which groups had one.
+    fn note_counts(&mut self, route: &Route, report: &AttemptReport) -> (Vec<BadHop>, [bool; 2]) {
         let mut bad = Vec::new();
         let mut has_bad = [false; 2];
         for (group, counts) in &report.counted {
@@ -225,6 +225,12 @@ impl Replanner {
                 }
             }
         }
+        (bad, has_bad)
+    }
+
+    /// Adds the report of an attempt on `route` to the evidence; returns the hops that were bad.
+    fn note_attempt(&mut self, route: &Route, report: &AttemptReport) -> Vec<BadHop> {
+        let (bad, has_bad) = self.note_counts(route, report);
         let chain = |group, chain| self.hops(route, group, chain);
         let mut degraded = Vec::new();
         for (group, of) in &report.degraded {

@@ -147,12 +147,6 @@ fn row_of(of: &Campaign, mode: Mode) -> Row {
     let download = of.download_s();
     let per = |value: f64, by: f64| if by > 0.0 { value / by } else { 0.0 };
     let least = good.iter().map(|t| t.goodput_kbps).reduce(f64::min);
-    // What goes hop by hop has no rounds.
-    let reliable: Vec<f64> = (good.iter())
-        .filter_map(|t| t.first_round_reliability)
-        .collect();
-    let reliability =
-        (!reliable.is_empty()).then(|| reliable.iter().sum::<f64>() / reliable.len() as f64);
     let hop_by_hop = |t: &Summary| t.protocol == Pipelined::HOP_BY_HOP.name;
     let bytes = of.bytes() as f64;
     let idle = |why| of.idle.get(&why).copied().unwrap_or(0);
@@ -196,6 +190,14 @@ fn row_of(of: &Campaign, mode: Mode) -> Row {
     row.set_some("transfer_goodput_kbps", mean(&|t| t.goodput_kbps));
     row.set_some("hops", mean(&|t| f64::from(t.hops)));
     row.set_some("active_nodes", mean(&|t| f64::from(t.active_nodes)));
-    row.set_some("first_round_reliability", reliability);
+    row.set_some("first_round_reliability", first_round_reliability(&good));
     row
+}
+
+/// The mean over those that have rounds: what goes hop by hop has none.
+fn first_round_reliability(of: &[&Summary]) -> Option<f64> {
+    let each: Vec<f64> = (of.iter())
+        .filter_map(|t| t.first_round_reliability)
+        .collect();
+    (!each.is_empty()).then(|| each.iter().sum::<f64>() / each.len() as f64)
 }

@@ -27,7 +27,7 @@ use thalweg_simnet::campaign::spread;
 use thalweg_simnet::collect::random_object;
 use thalweg_simnet::motes::Motes;
 use thalweg_testbeds::Site;
-use thalweg_units::{Channel, Duration};
+use thalweg_units::{Channel, Duration, NodeId};
 
 keys! {
     "overhead",
@@ -81,6 +81,16 @@ impl Kind for Overhead {
     fn routes_key(&self) -> Option<&'static str> {
         Some("sources")
     }
+}
+
+/// The rest of a row of an object that did not go: why.
+fn undelivered(row: Row, source: NodeId, why: String) -> Row {
+    row.with("source", u32::from(source.get()))
+        .with("bytes", 0u32)
+        .with("goodput_kbps", 0.0)
+        .with("cold_goodput_kbps", 0.0)
+        .with("verified", 0u32)
+        .with("failure", why)
 }
 
 impl Overhead {
@@ -204,13 +214,7 @@ impl Overhead {
         }
         // A node that no other hears costs no time and delivers nothing.
         let Some(outcome) = last else {
-            return Ok(row
-                .with("source", u32::from(of.get()))
-                .with("bytes", 0u32)
-                .with("goodput_kbps", 0.0)
-                .with("cold_goodput_kbps", 0.0)
-                .with("verified", 0u32)
-                .with("failure", unplanned));
+            return Ok(undelivered(row, of, unplanned));
         };
         // The survey serves all nodes, and has rows of its own.
         let mut row = row.with("attempts", outcome.summary.attempts);

@@ -277,38 +277,48 @@ impl FigureSpec {
                 }
                 _ => 0.0,
             };
-            // Horizontal value, then seed, then the rows' values.
-            let mut at: BTreeMap<PlaceKey, (f64, BTreeMap<String, Vec<f64>>)> = BTreeMap::new();
-            for row in rows {
-                let (Some(x), Some(y)) = (row.0.get(&self.x.column), row.number(&self.y.column))
-                else {
-                    continue;
-                };
-                let Some(place) = self.place(x, &position) else {
-                    continue;
-                };
-                let seed = row.0.get(SEED).map(sort_key).unwrap_or_default();
-                let entry = at.entry(self.place_key(x));
-                let (_, seeds) = entry.or_insert((place, BTreeMap::new()));
-                seeds.entry(seed).or_default().push(y);
-            }
-            let points = at.into_values().map(|(x, seeds)| {
-                let means: Vec<f64> = seeds.values().map(|v| mean_and_interval(v).0).collect();
-                let (mean, interval) = mean_and_interval(&means);
-                let range = Range::of_column(&self.y.column);
-                let of = |ci| (self.confidence).map_or(ci, |c| c.of(mean, ci, means.len()));
-                let of = |ci| range.cut(of(ci));
-                Point {
-                    interval: interval.map(of).map(|[low, high]| (low, high)),
-                    ..Point::new(x + aside, mean)
-                }
-            });
+            let points = self
+                .by_place(rows, &position)
+                .into_values()
+                .map(|(x, seeds)| {
+                    let means: Vec<f64> = seeds.values().map(|v| mean_and_interval(v).0).collect();
+                    let (mean, interval) = mean_and_interval(&means);
+                    let range = Range::of_column(&self.y.column);
+                    let of = |ci| (self.confidence).map_or(ci, |c| c.of(mean, ci, means.len()));
+                    let of = |ci| range.cut(of(ci));
+                    Point {
+                        interval: interval.map(of).map(|[low, high]| (low, high)),
+                        ..Point::new(x + aside, mean)
+                    }
+                });
             chart = chart.with(name, mark, points.collect::<Vec<_>>());
             if is_light {
                 chart = chart.lightly();
             }
         }
         self.references(chart, &position)
+    }
+
+    /// Where values stand horizontally, and what they are for each seed.
+    fn by_place(
+        &self,
+        rows: Vec<&Row>,
+        position: &BTreeMap<PlaceKey, f64>,
+    ) -> BTreeMap<PlaceKey, (f64, BTreeMap<String, Vec<f64>>)> {
+        let mut at: BTreeMap<PlaceKey, (f64, BTreeMap<String, Vec<f64>>)> = BTreeMap::new();
+        for row in rows {
+            let (Some(x), Some(y)) = (row.0.get(&self.x.column), row.number(&self.y.column)) else {
+                continue;
+            };
+            let Some(place) = self.place(x, position) else {
+                continue;
+            };
+            let seed = row.0.get(SEED).map(sort_key).unwrap_or_default();
+            let entry = at.entry(self.place_key(x));
+            let (_, seeds) = entry.or_insert((place, BTreeMap::new()));
+            seeds.entry(seed).or_default().push(y);
+        }
+        at
     }
 
     fn references(&self, mut chart: Chart, position: &BTreeMap<PlaceKey, f64>) -> Chart {

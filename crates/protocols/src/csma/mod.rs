@@ -29,7 +29,7 @@ use floor::NoiseFloor;
 use lpl::{Need, Sampler};
 use state::{Reason, State, Wanted};
 use thalweg_engine::{
-    Activity, Assessment, Cca, RadioEvent, RadioOp, Refusal, Request, TxSlot, Wants, When,
+    Activity, Assessment, Cca, OpId, RadioEvent, RadioOp, Refusal, Request, TxSlot, Wants, When,
 };
 use thalweg_units::{Channel, Dbm, Duration, Instant};
 use thalweg_wire::addressed::{Ack, Congestion, ACK_BYTES, SEQUENCE_AT};
@@ -307,26 +307,12 @@ impl Mac {
                     return self.found_busy(now);
                 }
             }
-            RadioEvent::Done { op: ops::LOAD } if self.state == State::Loading => {
-                if self.acks.is_busy() && self.acks.takes_buffer() {
-                    // An acknowledgement of ours goes first.
-                    self.back_off(now, Reason::Congestion);
-                    return None;
-                }
-                self.state = State::Sending;
-                self.wanted = Wanted::Send;
-            }
+            RadioEvent::Done { op: ops::LOAD } if self.state == State::Loading => self.loaded(now),
             RadioEvent::Sensed {
                 op: op @ (ops::FLOOR | ops::LPL_SAMPLE),
                 power,
                 activity,
-            } => {
-                // A sample that finds a sender is none of the idle channel.
-                let is_sample = op == ops::FLOOR || power.0 < self.floor.loud().0;
-                if is_sample && activity == Activity::Idle {
-                    self.floor.sample(power);
-                }
-            }
+            } => self.sample_floor(op, power, activity),
             RadioEvent::Sensed {
                 op: ops::SENSE,
                 power,
@@ -335,6 +321,25 @@ impl Mac {
             _ => {}
         }
         None
+    }
+
+    /// The frame is in the radio's buffer.
+    fn loaded(&mut self, now: Instant) {
+        if self.acks.is_busy() && self.acks.takes_buffer() {
+            // An acknowledgement of ours goes first.
+            return self.back_off(now, Reason::Congestion);
+        }
+        self.state = State::Sending;
+        self.wanted = Wanted::Send;
+    }
+
+    /// Lets the noise floor follow the channel while that is idle.
+    fn sample_floor(&mut self, op: OpId, power: Dbm, activity: Activity) {
+        // A sample that finds a sender is none of the idle channel.
+        let is_sample = op == ops::FLOOR || power.0 < self.floor.loud().0;
+        if is_sample && activity == Activity::Idle {
+            self.floor.sample(power);
+        }
     }
 
     /// What the radio found on the channel before a frame is sent.

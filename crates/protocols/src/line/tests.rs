@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::vec::Vec;
 use thalweg_units::NodeId;
 use thalweg_wire::host::{Carries, LastWords, Limits, Name};
+use thalweg_wire::host::{Hello, VERSION};
 
 const STEP: Duration = Duration::from_millis(10);
 

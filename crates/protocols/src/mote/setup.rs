@@ -3,7 +3,7 @@
 use crate::glossy;
 use crate::p3::{self, Selective};
 use crate::pip::{self, Hopper};
-use crate::pipeline::{Adaptation, Cadence, Fixed, HopSetup, Policy, Session, Setup};
+use crate::pipeline::{Adaptation, Beat, Cadence, Fixed, HopSetup, Policy, Session, Setup};
 use crate::thalweg::{
     self, AlternateRelay, BackupRelay, ChainRole, DualChannelSink, FollowUps, PathProbe, Rendezvous,
 };
@@ -42,7 +42,6 @@ pub fn setup(
     }
     let stage = session.stage();
     let follow_ups = thalweg::follow_ups(route, &session, &cadence);
-    let chain = |stage, group| ChainRole::new(route, (stage, group), &beat, follow_ups.early);
     let fixed = Fixed { channels, stage };
     let selective = Selective::new(route, role, fixed);
     let adaptation = match route.scheme {
@@ -51,36 +50,47 @@ pub fn setup(
         Scheme::Pip(Hopping::Fixed) | Scheme::PipCit | Scheme::HopByHop => {
             AnyAdaptation::Fixed(fixed)
         }
-        Scheme::Thalweg => match role {
-            Role::Backup { stage, group } => {
-                let over = follow_ups.late.map(|late| start + late);
-                let chain = chain(stage, group);
-                AnyAdaptation::Backup(BackupRelay::new((chain, route.probe), &beat, over))
-            }
-            Role::Source | Role::Destination if route.probe == Probe::First => {
-                let alternates = [Group::Odd, Group::Even].map(|group| route.has_alternate(group));
-                let probe = PathProbe::new(fixed, route.progress, alternates, &beat);
-                AnyAdaptation::Probe(match role {
-                    Role::Destination => {
-                        let rendezvous = Rendezvous::new(&beat, follow_ups.early);
-                        probe.with(DualChannelSink::new(route, &beat), rendezvous)
-                    }
-                    _ => probe,
-                })
-            }
-            Role::Alternate { stage, group } => {
-                let chain = chain(stage, group);
-                AnyAdaptation::Alternate(AlternateRelay::new(chain, route.progress, &beat))
-            }
-            Role::Relay { stage, group } => AnyAdaptation::Chain(chain(stage, group)),
-            _ => AnyAdaptation::Fixed(fixed),
-        },
+        Scheme::Thalweg => thalweg_adaptation(route, role, (start, fixed), (&beat, follow_ups)),
     };
     Some(Setup {
         session,
         cadence,
         adaptation,
     })
+}
+
+/// What `role` adds in a transfer of Thalweg's that begins at `start`.
+fn thalweg_adaptation(
+    route: &Route,
+    role: Role,
+    (start, fixed): (Instant, Fixed),
+    (beat, follow_ups): (&Beat, FollowUps),
+) -> AnyAdaptation {
+    let chain = |stage, group| ChainRole::new(route, (stage, group), beat, follow_ups.early);
+    match role {
+        Role::Backup { stage, group } => {
+            let over = follow_ups.late.map(|late| start + late);
+            let chain = chain(stage, group);
+            AnyAdaptation::Backup(BackupRelay::new((chain, route.probe), beat, over))
+        }
+        Role::Source | Role::Destination if route.probe == Probe::First => {
+            let alternates = [Group::Odd, Group::Even].map(|group| route.has_alternate(group));
+            let probe = PathProbe::new(fixed, route.progress, alternates, beat);
+            AnyAdaptation::Probe(match role {
+                Role::Destination => {
+                    let rendezvous = Rendezvous::new(beat, follow_ups.early);
+                    probe.with(DualChannelSink::new(route, beat), rendezvous)
+                }
+                _ => probe,
+            })
+        }
+        Role::Alternate { stage, group } => {
+            let chain = chain(stage, group);
+            AnyAdaptation::Alternate(AlternateRelay::new(chain, route.progress, beat))
+        }
+        Role::Relay { stage, group } => AnyAdaptation::Chain(chain(stage, group)),
+        _ => AnyAdaptation::Fixed(fixed),
+    }
 }
 
 /// What the node at `position` of `route` needs, which listens on `control` when idle, with boards of `timing`.

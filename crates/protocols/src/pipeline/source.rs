@@ -324,6 +324,20 @@ impl Source {
         self.order_request(cx);
     }
 
+    /// The destination has told all that it is missing of this round: `missing` packets.
+    fn note_round(&mut self, cx: &mut Context<'_>, missing: u16) {
+        self.fruitless = match self.missing == Some(missing) {
+            true => self.fruitless.saturating_add(self.sent_in_round),
+            false => 0,
+        };
+        self.missing = Some(missing);
+        cx.emit(Event::RoundReported {
+            round: self.round,
+            received: self.packets - missing,
+            packets: self.packets,
+        });
+    }
+
     pub(super) fn frame(&mut self, cx: &mut Context<'_>, mpdu: &[u8], sfd: Instant) {
         let mut body = Reader::new(mpdu);
         let Ok(Header { head, number }) = Header::parse(&mut body) else {
@@ -359,16 +373,7 @@ impl Source {
         *cx.held = Self::unsent(cx, self.packets, &self.object);
         let is_whole = self.missing_listed >= nack.missing;
         if is_whole {
-            self.fruitless = match self.missing == Some(nack.missing) {
-                true => self.fruitless.saturating_add(self.sent_in_round),
-                false => 0,
-            };
-            self.missing = Some(nack.missing);
-            cx.emit(Event::RoundReported {
-                round: self.round,
-                received: self.packets - nack.missing,
-                packets: self.packets,
-            });
+            self.note_round(cx, nack.missing);
         }
         if nack.missing == 0 {
             self.release(cx, next, End::Complete);

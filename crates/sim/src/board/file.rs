@@ -153,6 +153,21 @@ struct Timing {
     cca_us: Us,
 }
 
+impl Timing {
+    fn of(&self, software: Software) -> BoardTiming {
+        BoardTiming {
+            turnaround: self.turnaround_us.0,
+            forward_software: self.forward_software_us.0,
+            event_latency: self.event_latency_us.0,
+            load_base: self.load_base_us.0,
+            load_byte: self.load_byte_us.0,
+            wake: self.wake_us.0,
+            to_receive: self.to_receive_us.unwrap_or(self.turnaround_us).0,
+            software,
+        }
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 enum Kind {
@@ -383,16 +398,7 @@ impl File {
         Board {
             name: self.name,
             chip: self.chip.chip(),
-            timing: BoardTiming {
-                turnaround: timing.turnaround_us.0,
-                forward_software: timing.forward_software_us.0,
-                event_latency: timing.event_latency_us.0,
-                load_base: timing.load_base_us.0,
-                load_byte: timing.load_byte_us.0,
-                wake: timing.wake_us.0,
-                to_receive: timing.to_receive_us.unwrap_or(timing.turnaround_us).0,
-                software: software(self.software, switch.unwrap_or_default()),
-            },
+            timing: timing.of(software(self.software, switch.unwrap_or_default())),
             clock: ClockModel {
                 max_offset: clock.max_offset_us.0,
                 drift_sigma_ppm: clock.drift_sigma_ppm,

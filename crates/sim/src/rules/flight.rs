@@ -10,7 +10,7 @@ use crate::capture::{Captured, Side};
 use crate::energy::RadioState;
 use crate::hooks::{Activity, Kind, ReceptionTrace};
 use crate::queue::Rank;
-use crate::radio::{CcaStep, Excursion, Filling, LastRx, Mode, Pending, Radio};
+use crate::radio::{CcaStep, Excursion, Filling, LastRx, Mode, Radio};
 use crate::world::{Event, Frame, Notice, World};
 use thalweg_engine::{Hear, Refusal};
 use thalweg_medium::chip::Band;
@@ -246,16 +246,10 @@ impl<A: Air> World<A> {
         if radio.excursion != Excursion::Strobed || radio.pending(token).is_none() {
             return;
         }
-        let Some(Pending {
-            id,
-            channel,
-            kind,
-            frame: mpdu,
-            ..
-        }) = radio.pending.take()
-        else {
+        let Some(pending) = radio.pending.take() else {
             return;
         };
+        let (id, channel, kind, mpdu) = (pending.id, pending.channel, pending.kind, pending.frame);
         let (lead, air) = lead_and_air_time(radio, kind, mpdu.len());
         let sfd = match lead {
             Lead::Preamble(bytes) => now + radio.board.chip.phy.with_preamble(bytes).sfd_offset(),
@@ -265,13 +259,9 @@ impl<A: Air> World<A> {
         radio.excursion = Excursion::OnAir { until: end };
         let (power, last_rx) = (radio.tx_power, self.filters[n].last_rx);
         self.stats.air_frames += 1;
-        let destination = match kind {
-            Kind::Data if !self.by_address.is_empty() => addressed::destination(&mpdu),
-            _ => None,
-        };
-        let to = match kind {
-            Kind::Data => destination.and_then(|to| self.radio_of(to, n)),
-            Kind::Acknowledgement => last_rx.map(|last| last.from),
+        let (destination, to) = match kind {
+            Kind::Data => self.addressee(n, &mpdu),
+            Kind::Acknowledgement => (None, last_rx.map(|last| last.from)),
         };
         let sending = Sending {
             from: ear(n),
@@ -305,6 +295,16 @@ impl<A: Air> World<A> {
             self.watch_beginning(frame);
         }
         self.queue.push(end, Rank::AirEnd, Event::AirEnd { frame });
+    }
+
+    /// Whom radio `n`'s frame is addressed to, and which radio that is; nobody where no node filters addresses.
+    fn addressee(&self, n: usize, mpdu: &[u8]) -> (Option<NodeId>, Option<usize>) {
+        if self.by_address.is_empty() {
+            return (None, None);
+        }
+        let destination = addressed::destination(mpdu);
+        let to = destination.and_then(|to| self.radio_of(to, n));
+        (destination, to)
     }
 
     /// The radio that `address` is of, on the band of radio `like`.

@@ -160,16 +160,8 @@ impl<A: Air> World<A> {
             Cca::Require => radio.soonest_cca(now, channel) + radio.board.cca,
         };
         let ready = soonest + turnaround;
-        let nominal = match when {
-            When::Now => ready,
-            When::At(sfd) => radio
-                .clock
-                .when(sfd)
-                .saturating_sub(radio.board.chip.phy.sfd_offset()),
-            When::AfterRx(gap) => match last_rx_end {
-                Some(end) => radio.clock.after(end, gap),
-                None => return self.refuse(n, id, Refusal::Empty),
-            },
+        let Some(nominal) = nominal(radio, when, ready, last_rx_end) else {
+            return self.refuse(n, id, Refusal::Empty);
         };
         if nominal < ready {
             let by = ready.since(nominal);
@@ -256,6 +248,23 @@ impl<A: Air> World<A> {
         } else {
             Dropped::Nothing
         }
+    }
+}
+
+/// When a transmission is due; `None` where that counts from a reception that there was not.
+fn nominal(
+    radio: &Radio,
+    when: When,
+    ready: SimTime,
+    last_rx_end: Option<SimTime>,
+) -> Option<SimTime> {
+    match when {
+        When::Now => Some(ready),
+        When::At(sfd) => {
+            let sfd_offset = radio.board.chip.phy.sfd_offset();
+            Some(radio.clock.when(sfd).saturating_sub(sfd_offset))
+        }
+        When::AfterRx(gap) => last_rx_end.map(|end| radio.clock.after(end, gap)),
     }
 }
 

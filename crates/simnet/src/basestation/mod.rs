@@ -137,22 +137,7 @@ impl BaseStation {
         let boards = std::slice::from_ref(board);
         let seed = thalweg_medium::random::derive(site.seed, "base station", &[]);
         let net = Network::new(site.environment.clone(), boards, engines, seed)?;
-        let name: String = testbed.board_name.chars().take(<Name>::MAX).collect();
-        let about = About {
-            boot: setup.boot,
-            node: id,
-            carries: match crate::convergecast::stack(board) {
-                Ok(_) => Carries::PipelinesAndSessions,
-                Err(_) => Carries::Pipelines,
-            },
-            board: Name::new(&name).unwrap_or(Name::EMPTY),
-            limits: Limits {
-                nodes: MAX_NODES as u16,
-                order_bytes: ORDER as u16,
-                object_bytes: setup.room_bytes,
-            },
-            last_words: LastWords::EMPTY,
-        };
+        let about = about(site, setup, id);
         let now = Wall::now();
         Ok(Self {
             net,
@@ -384,5 +369,25 @@ impl BaseStation {
             powered.measure(&mut self.net);
         }
         self.net.command(self.node, command);
+    }
+}
+
+/// What the base station `node` tells of itself on its line.
+fn about(site: &Site, setup: &Setup, node: NodeId) -> About {
+    let name: String = site.testbed.board_name.chars().take(<Name>::MAX).collect();
+    About {
+        boot: setup.boot,
+        node,
+        carries: match crate::convergecast::stack(&site.board) {
+            Ok(_) => Carries::PipelinesAndSessions,
+            Err(_) => Carries::Pipelines,
+        },
+        board: Name::new(&name).unwrap_or(Name::EMPTY),
+        limits: Limits {
+            nodes: MAX_NODES as u16,
+            order_bytes: ORDER as u16,
+            object_bytes: setup.room_bytes,
+        },
+        last_words: LastWords::EMPTY,
     }
 }

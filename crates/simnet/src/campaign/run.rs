@@ -15,7 +15,7 @@ use thalweg_host::job::{Failure, Progress, Watch};
 use thalweg_host::outcome::Outcome;
 use thalweg_host::registry::name_of;
 use thalweg_host::segments::Assembly;
-use thalweg_host::survey::Survey;
+use thalweg_host::survey::{Survey, SurveyOutcome};
 use thalweg_host::transfer::account::Account;
 use thalweg_host::waves::{
     predicted_kbps, Landing, Schedule, Start, Terms, TransferResult, WaveResult,
@@ -98,11 +98,7 @@ pub fn empty(
         bytes_each: settings.object.bytes() as u32,
         ..Campaign::default()
     };
-    campaign.add(Phase::Measuring, surveyed.measuring);
-    campaign.add(Phase::Collecting, surveyed.collecting);
-    let rest = motes.network().now().as_secs_f64() - campaign.total_s();
-    campaign.add(Phase::Waiting, Duration::from_secs_f64(rest.max(0.0)));
-    campaign.survey_energy_j = joules(&mut motes);
+    add_survey(&mut campaign, &surveyed, &mut motes);
     let planner = settings.waves.planner(&surveyed.links, &sinks);
     let rng = stream(seed, "waves", &[]);
     let mut run = Run {
@@ -303,6 +299,15 @@ pub fn spread(nodes: &[usize], wanted: usize) -> Vec<usize> {
     (0..wanted)
         .map(|i| nodes[i * nodes.len() / wanted])
         .collect()
+}
+
+/// Adds what `surveyed` took; what `motes` did beside it was waiting.
+fn add_survey(campaign: &mut Campaign, surveyed: &SurveyOutcome, motes: &mut Motes) {
+    campaign.add(Phase::Measuring, surveyed.measuring);
+    campaign.add(Phase::Collecting, surveyed.collecting);
+    let rest = motes.network().now().as_secs_f64() - campaign.total_s();
+    campaign.add(Phase::Waiting, Duration::from_secs_f64(rest.max(0.0)));
+    campaign.survey_energy_j = joules(motes);
 }
 
 /// What all nodes have spent so far.

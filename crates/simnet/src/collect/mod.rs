@@ -1,11 +1,13 @@
 //! Surveys a simulated network, plans a route and fetches an object with P3 or a variant, then again with PIP.
 //!
-//! [`thalweg_host::collector`] does the work. Each transfer runs in a fresh network with a seed derived from (seed, source),
-//! and none learns from the one before. So results do not depend on order or interruptions.
+//! [`thalweg_host::collector`] does the work. Each transfer runs in a fresh network, seeded by (seed, source), and
+//! none learns from the one before. So results do not depend on order or interruptions.
 
 use crate::explain::{LossMap, Recorder};
-use crate::forwarding::ChainError;
-use crate::motes::{description, place, Motes, RunError, SimNetwork};
+use crate::motes::{description, place, Motes, SimNetwork};
+pub use error::CollectError;
+pub use object::{random_object, Object};
+pub use remote::Remote;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -13,146 +15,19 @@ use thalweg_host::collector::{
     Collector, FetchRequest, LineLoss, Patience, ProtocolPlan, Report, Search, TransferEnd,
     TransferObserver,
 };
-use thalweg_host::job::{wait_text, Failure, Progress, Retry};
+use thalweg_host::job::{Progress, Retry};
 use thalweg_host::link_state::{LinkState, PlanRequest, PlanRequestError};
-use thalweg_host::network::Network;
 use thalweg_host::recovery::Sought;
 use thalweg_host::registry::Pipelined;
 use thalweg_host::segments::{Assembly, Attempt};
-use thalweg_host::survey::{IdleCost, SurveyCost, SurveyOutcome};
-use thalweg_host::transfer::pipeline::{Node, Order, TransferTerms};
+use thalweg_host::survey::{IdleCost, SurveyCost};
+use thalweg_host::transfer::pipeline::{Node, TransferTerms};
 use thalweg_medium::random::{derive, stream};
-use thalweg_planner::streams::StreamError;
 use thalweg_planner::{LinkQualities, Plan, Style};
-use thalweg_protocols::mote::Event;
-use thalweg_sim::{BoardError, Capture};
-use thalweg_testbeds::{Physics, Site, SiteError, Testbed};
+use thalweg_sim::Capture;
+use thalweg_testbeds::{Physics, Site, Testbed};
 use thalweg_units::{Channel, Dbm, Duration, NodeId};
 use thalweg_wire::seal::frame::Sealing;
-
-/// Why there is no report.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum CollectError {
-    /// The request cannot be planned.
-    #[error(transparent)]
-    PlanRequest(#[from] PlanRequestError),
-    /// Nor could it be on links that were measured again.
-    #[error("{why}; links were measured again for {} of the network's time in vain", wait_text(*.waited))]
-    Unreached {
-        /// Why not.
-        why: PlanRequestError,
-        /// Pauses and surveys.
-        waited: Duration,
-    },
-    /// The testbed cannot carry it.
-    #[error("{testbed}: {why}")]
-    Unfit {
-        /// The testbed.
-        testbed: String,
-        /// Why not.
-        why: String,
-    },
-    /// The testbed cannot be such a site.
-    #[error(transparent)]
-    Site(#[from] SiteError),
-    /// The protocol collects from many nodes at once, and one was requested.
-    #[error("{0} brings objects of many nodes at once: ask `gather`")]
-    Many(&'static str),
-    /// There is no plan for a stream.
-    #[error(transparent)]
-    Plan(#[from] StreamError),
-    /// The path is none, or could not be run.
-    #[error(transparent)]
-    Chain(ChainError),
-    /// A board's file.
-    #[error(transparent)]
-    Board(#[from] BoardError),
-    /// The network did not do what it should.
-    #[error(transparent)]
-    Run(RunError),
-    /// The capture file failed.
-    #[error("capture: {0}")]
-    Capture(#[from] thalweg_sim::CaptureError),
-    /// The observer wanted to stop.
-    #[error("stopped")]
-    Stopped,
-}
-
-impl CollectError {
-    /// Whether the input is to blame, not the run.
-    pub const fn is_input(&self) -> bool {
-        match self {
-            Self::Run(why) => why.is_input(),
-            Self::Chain(why) => matches!(why, ChainError::Hops { .. }),
-            Self::Capture(_) | Self::Stopped | Self::Unreached { .. } => false,
-            _ => true,
-        }
-    }
-}
-
-impl CollectError {
-    /// `why` there is no route, where links were measured again for so long, or not at all.
-    const fn no_route(why: PlanRequestError, waited: Duration) -> Self {
-        match waited.as_nanos() {
-            0 => Self::PlanRequest(why),
-            _ => Self::Unreached { why, waited },
-        }
-    }
-}
-
-impl From<RunError> for CollectError {
-    fn from(error: RunError) -> Self {
-        match error {
-            error if error.is_stop() => Self::Stopped,
-            error => Self::Run(error),
-        }
-    }
-}
-
-impl From<Failure> for CollectError {
-    fn from(error: Failure) -> Self {
-        RunError::from(error).into()
-    }
-}
-
-impl From<ChainError> for CollectError {
-    fn from(error: ChainError) -> Self {
-        match error {
-            ChainError::Stopped => Self::Stopped,
-            error => Self::Chain(error),
-        }
-    }
-}
-
-/// The object that a source has.
-#[derive(Debug, Clone)]
-pub enum Object {
-    /// Random bytes, drawn from (seed, source).
-    Random {
-        /// How many.
-        bytes: u32,
-    },
-    /// These.
-    Bytes(Arc<[u8]>),
-}
-
-impl Object {
-    /// How many bytes.
-    pub fn bytes(&self) -> u64 {
-        match self {
-            Self::Random { bytes } => u64::from(*bytes),
-            Self::Bytes(bytes) => bytes.len() as u64,
-        }
-    }
-    /// What node `source` has under `seed`, whatever protocol is to move it.
-    pub fn of(&self, seed: u64, source: NodeId) -> Arc<[u8]> {
-        match self {
-            Self::Random { bytes } => random_object(seed, source, *bytes as usize),
-            Self::Bytes(bytes) => bytes.clone(),
-        }
-    }
-}
 
 /// Is shown the progress of a band or protocol; may stop it.
 pub type ProgressObserver<'a> = &'a mut dyn FnMut(&str, Progress) -> ControlFlow<()>;
@@ -349,6 +224,16 @@ impl Surveyed {
         }
     }
 
+    /// A fresh network in which `source` has the object.
+    fn motes(&self, source: usize, object: &Object) -> Result<Motes, CollectError> {
+        let from = self.testbed().nodes[source].id;
+        let seed = derive(self.site.seed, "transfer", &[u64::from(from.get())]);
+        let mut motes = Motes::open(&self.site, seed)?;
+        motes.offer(source, object.of(self.site.seed, from));
+        motes.nodes.hear(&[self.links.sink()]);
+        Ok(motes)
+    }
+
     /// Plans and fetches the object in a fresh network, and where the protocol has several paths again with PIP.
     /// Where there is no route yet, the network measures its links again. Frames go to `capture`; with `maps`,
     /// each transfer leaves one that shows where its packets were lost. Neither changes the report.
@@ -367,20 +252,13 @@ impl Surveyed {
         fetched.request.packets()?;
         let (planned, request) = &self.planned(fetched.request, fetched.plan)?;
         let source = self.source(planned, request.from)?;
-        let from = self.testbed().nodes[source].id;
-        let seed = derive(self.site.seed, "transfer", &[u64::from(from.get())]);
-        let mut motes = Motes::open(&self.site, seed)?;
-        motes.offer(source, object.of(self.site.seed, from));
-        motes.nodes.hear(&[self.links.sink()]);
+        let mut motes = self.motes(source, object)?;
         let mut collector = self.collector.clone();
         let mut watch = |progress| observer("", progress);
         let search = &mut Search::new(patience, self.links.links());
         let found = match planned {
             Ok(_) => None,
-            Err(_) => {
-                let wanted = (request, &mut *search);
-                collector.find_route(&mut motes.nodes, wanted, &mut watch)?
-            }
+            Err(_) => collector.find_route(&mut motes.nodes, (request, search), &mut watch)?,
         };
         let (links, plan) = match (&found, planned) {
             (Some((links, plan)), _) => (links, plan),
@@ -392,14 +270,16 @@ impl Surveyed {
         if capture.is_some() {
             motes.network().capture(capture)?;
         }
-        let protocol = request.protocol;
         let request = FetchRequest {
             link_state: links,
             plan_request: *request,
             plan: Arc::new(plan.clone()),
             survey: Some(cost),
-            // As in the papers: what breaks off is counted.
-            retry: Retry::NEVER,
+            // As in the papers what breaks off is counted; Thalweg tries again, as over a line.
+            retry: match request.protocol.measures_again() {
+                true => TransferTerms::default().retry,
+                false => Retry::NEVER,
+            },
             patience: Some(patience),
         };
         let mut onlooker = Onlooker {
@@ -414,7 +294,8 @@ impl Surveyed {
         let mut report = collector.fetch(nodes, &request, &mut assembly, &mut onlooker)?;
         let is_pipeline = request.plan.style != Style::Hops;
         // The baseline is not sealed.
-        let has_baseline = protocol.has_paths() && collector.sealing() == Sealing::Open;
+        let has_baseline =
+            request.plan_request.protocol.has_paths() && collector.sealing() == Sealing::Open;
         if has_baseline && is_pipeline && report.parts == 1 {
             let pip = collector.compare(nodes, &request, &mut onlooker)?;
             report.baseline = Some(pip);
@@ -471,121 +352,8 @@ impl TransferObserver<SimNetwork<Node>> for Onlooker<'_> {
     }
 }
 
-/// A surveyed network that the caller keeps, such as one behind a base station's line. Transfers update its links for the
-/// next plan.
-pub struct Remote<'a, N> {
-    network: &'a mut N,
-    collector: Collector,
-    links: LinkState,
-    cost: SurveyCost,
-}
-
-impl<'a, N: Network<Order = Order, Event = Event>> Remote<'a, N> {
-    /// Has base station `sink` of `network` survey the nodes that `site` names, for `request`. It is made again for silent
-    /// nodes, with so much patience, unless there is a route and all others have reported: a planner that picks the source
-    /// has a second survey, whose floods go farther. Transfers are numbered after
-    /// `transfers`: nodes remember numbers for a while.
-    ///
-    /// # Errors
-    /// [`CollectError`].
-    pub fn survey(
-        network: &'a mut N,
-        site: &Site,
-        (sink, request, patience): (NodeId, &PlanRequest, Patience),
-        channels: Option<&[Channel]>,
-        transfers: u16,
-        observer: ProgressObserver<'_>,
-    ) -> Result<Self, CollectError> {
-        let description = description(site, sink, channels);
-        description.place.check_channels(channels)?;
-        description.place.index_of(sink)?;
-        let mut collector = Collector::new(description, transfers, LineLoss::Waits);
-        let mut watch = |progress| observer("", progress);
-        let description = collector.description().clone();
-        let serves = |surveyed: &SurveyOutcome, made| {
-            let links = || description.link_state(surveyed.links.clone());
-            (request.from.is_some() || made > 1) && links().plan(request).is_ok()
-        };
-        let sought = Sought {
-            within: patience.known,
-            serves: &serves,
-            ..Sought::all_but(&[])
-        };
-        let surveyed = collector.survey(network, request.protocol, sought, &mut watch)?;
-        let links = collector.description().link_state(surveyed.links.clone());
-        let links = links.measured_at(network.now());
-        Ok(Self {
-            cost: surveyed.cost(links.routing_channel()),
-            network,
-            collector,
-            links,
-        })
-    }
-
-    /// Plans for `request`, and fetches its source's object; with so much `patience` where no route serves.
-    ///
-    /// # Errors
-    /// [`CollectError`] where nothing can be said of the transfer; one that fails is a report.
-    pub fn fetch(
-        &mut self,
-        (request, patience): (&PlanRequest, Patience),
-        observer: ProgressObserver<'_>,
-    ) -> Result<Report, CollectError> {
-        let links = self.links.as_of(self.network.now());
-        let (links, plan) = match links.plan(request) {
-            Ok(plan) => (links, plan),
-            Err(why) => {
-                let mut watch = |progress| observer("", progress);
-                let search = &mut Search::new(patience, links.links());
-                let wanted = (request, &mut *search);
-                let found = self.collector.find_route(self.network, wanted, &mut watch);
-                found?.ok_or_else(|| CollectError::no_route(why, search.waited()))?
-            }
-        };
-        let request = FetchRequest {
-            link_state: &links,
-            plan_request: *request,
-            plan: Arc::new(plan),
-            survey: Some(self.cost.clone()),
-            retry: TransferTerms::default().retry,
-            patience: Some(patience),
-        };
-        let mut learner = Learner {
-            observer,
-            links: &mut self.links,
-        };
-        let assembly = &mut Assembly::default();
-        (self.collector).fetch(self.network, &request, assembly, &mut learner)
-    }
-}
-
-/// Passes on progress, and updates the links from what transfers saw.
-struct Learner<'a> {
-    observer: ProgressObserver<'a>,
-    links: &'a mut LinkState,
-}
-
-impl<N> TransferObserver<N> for Learner<'_> {
-    type Error = CollectError;
-
-    fn progress(&mut self, protocol: &str, progress: Progress) -> ControlFlow<()> {
-        (self.observer)(protocol, progress)
-    }
-    fn end(&mut self, _network: &mut N, ended: &TransferEnd<'_>) -> Result<(), CollectError> {
-        self.links.observe(ended.hops);
-        Ok(())
-    }
-}
-
-/// The first `bytes` bytes of the stream of (`seed`, `source`): one seed gives a node one object, in every
-/// command and experiment.
-pub fn random_object(seed: u64, source: NodeId, bytes: usize) -> Arc<[u8]> {
-    let drawn = derive(seed, "object", &[u64::from(source.get())]);
-    let mut rng = stream(drawn, "object bytes", &[]);
-    let mut object = vec![0; bytes];
-    rand::RngCore::fill_bytes(&mut rng, &mut object);
-    object.into()
-}
-
+mod error;
+mod object;
+mod remote;
 #[cfg(test)]
 mod tests;

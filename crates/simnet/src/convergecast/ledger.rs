@@ -223,18 +223,21 @@ impl Ledger {
                 origin,
                 number,
                 how,
-            } => {
-                if let Gone::Dropped(why) = how {
-                    counts.overflowed += u64::from(why == Drop::Buffer);
-                    *self.outcome.dropped.entry(why).or_default() += 1;
-                    if let Some(packet) = self.packets.get_mut(&(origin.get(), number)) {
-                        packet.dropped = Some(why);
-                    }
-                }
-                self.held(node, -1);
-            }
+            } => self.gone(node, (origin, number), how),
             Event::Parent { .. } => {}
         }
+    }
+
+    /// `node` has this packet no more.
+    fn gone(&mut self, node: usize, (origin, number): (NodeId, u16), how: Gone) {
+        if let Gone::Dropped(why) = how {
+            self.outcome.nodes[node].overflowed += u64::from(why == Drop::Buffer);
+            *self.outcome.dropped.entry(why).or_default() += 1;
+            if let Some(packet) = self.packets.get_mut(&(origin.get(), number)) {
+                packet.dropped = Some(why);
+            }
+        }
+        self.held(node, -1);
     }
 }
 

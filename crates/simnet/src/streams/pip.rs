@@ -34,14 +34,7 @@ pub(super) fn run(
         why: "PIP's packets carry 1 to 118 bytes".to_owned(),
     })?;
     let mpdu = pipeline::HEADER_BYTES + usize::from(payload.bytes());
-    // The first radio of `board` at each node, injected losses included.
-    let board = boards::load(board.name())?.with_one_radio();
-    let bare = ground.site.undisturbed().aged(ground.site.age())?;
-    let site = bare.with_board(board)?;
-    let bench = Bench {
-        site: site.with_losses(&ground.site.losses.links, mpdu + phy::FCS_BYTES)?,
-        seed,
-    };
+    let bench = bench(ground, board, mpdu, seed)?;
     let plan = ground.on_one_radio(plan);
     let pipe = Pipe {
         nodes: plan.nodes.clone(),
@@ -55,12 +48,6 @@ pub(super) fn run(
     };
     let ids: Vec<NodeId> = testbed.nodes.iter().map(|n| n.id).collect();
     let trial = pipe.run(&bench, &ids, object, &mut watch)?;
-    let end = |end: Option<End>| match end {
-        Some(End::Complete) => "complete",
-        Some(End::Released) => "released",
-        Some(End::GaveUp) => "gave up",
-        Some(_) | None => "silent",
-    };
     let stream = Stream {
         packets: trial.packets,
         received: trial.received,
@@ -69,8 +56,8 @@ pub(super) fn run(
         seconds: trial.time.as_secs_f64(),
         setup_seconds: 0.0,
         rounds: trial.rounds,
-        end: end(trial.sink_end).to_owned(),
-        source_end: Some(end(trial.source_end).to_owned()),
+        end: end_of(trial.sink_end).to_owned(),
+        source_end: Some(end_of(trial.source_end).to_owned()),
         verified: trial.verified,
         object: None,
         elapsed_seconds: trial.time.as_secs_f64(),
@@ -86,4 +73,22 @@ pub(super) fn run(
         }),
     };
     Ok((plan, stream))
+}
+
+/// The first radio of `board` at each node, injected losses included.
+fn bench(ground: &Ground, board: PipBoard, mpdu: usize, seed: u64) -> Result<Bench, CollectError> {
+    let board = boards::load(board.name())?.with_one_radio();
+    let bare = ground.site.undisturbed().aged(ground.site.age())?;
+    let site = bare.with_board(board)?;
+    let site = site.with_losses(&ground.site.losses.links, mpdu + phy::FCS_BYTES)?;
+    Ok(Bench { site, seed })
+}
+
+fn end_of(end: Option<End>) -> &'static str {
+    match end {
+        Some(End::Complete) => "complete",
+        Some(End::Released) => "released",
+        Some(End::GaveUp) => "gave up",
+        Some(_) | None => "silent",
+    }
 }

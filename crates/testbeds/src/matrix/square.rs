@@ -31,28 +31,9 @@ pub(super) fn read<R: BufRead>(
     let mut receivers = columns::DST.names().iter();
     let by_receiver =
         corner.is_some_and(|corner| receivers.any(|name| columns::is_called(corner, name)));
-    let heads: Vec<Option<u16>> = (1..rows.columns()).map(|c| rows.headed(c)).collect();
-    let mut cells = Vec::new();
-    let mut negative = 0;
-    while rows.next_row() {
-        let Some(row) = rows.node(0) else { continue };
-        for (at, head) in heads.iter().enumerate() {
-            let column = at + 1;
-            let Some(head) = head.filter(|head| *head != row && !rows.is_empty(column)) else {
-                continue;
-            };
-            let Some(value) = value(&mut rows, column) else {
-                continue;
-            };
-            negative += usize::from(value < 0.0);
-            let (from, to) = match by_receiver {
-                true => (head, row),
-                false => (row, head),
-            };
-            cells.push(Cell { from, to, value });
-        }
-    }
+    let cells = cells(&mut rows, by_receiver);
     let finished = rows.finish()?;
+    let negative = cells.iter().filter(|cell| cell.value < 0.0).count();
     let are_levels = 2 * negative > cells.len();
     let mut draft = Draft::new(Repeats::Averaged);
     for Cell { from, to, value } in cells {
@@ -87,6 +68,30 @@ pub(super) fn read<R: BufRead>(
         .chain(trace.assumed.into_iter().filter(open))
         .collect();
     Ok(trace)
+}
+
+/// The cells that have a value, without the diagonal.
+fn cells<R: BufRead>(rows: &mut Rows<'_, R>, by_receiver: bool) -> Vec<Cell> {
+    let heads: Vec<Option<u16>> = (1..rows.columns()).map(|c| rows.headed(c)).collect();
+    let mut cells = Vec::new();
+    while rows.next_row() {
+        let Some(row) = rows.node(0) else { continue };
+        for (at, head) in heads.iter().enumerate() {
+            let column = at + 1;
+            let Some(head) = head.filter(|head| *head != row && !rows.is_empty(column)) else {
+                continue;
+            };
+            let Some(value) = value(rows, column) else {
+                continue;
+            };
+            let (from, to) = match by_receiver {
+                true => (head, row),
+                false => (row, head),
+            };
+            cells.push(Cell { from, to, value });
+        }
+    }
+    cells
 }
 
 /// A level below zero, or a ratio.

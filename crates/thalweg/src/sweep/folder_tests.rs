@@ -4,10 +4,12 @@
 use super::super::points::{points, Axis, Design, Values};
 use super::super::work::{run, Shard};
 use super::*;
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow::Continue;
 use std::time::SystemTime;
 use thalweg_lab::experiment::Experiment;
+use thalweg_lab::experiment::Program;
 
 /// Closed forms, of which two points are a part.
 fn experiment(board: &str) -> Experiment {

@@ -5,9 +5,11 @@
 //! belong to which group; every transport meets the same. Tests: `tests.rs`.
 
 mod outage;
+mod reading;
 mod rows;
 #[cfg(test)]
 mod tests;
+mod transport;
 
 use super::context::{in_order, RunContext};
 use super::keys::{choices, keys, table};
@@ -16,25 +18,23 @@ use super::sites::Sites;
 use super::{ExperimentError, Result};
 use crate::results::{columns, Column, Row};
 use outage::{Off, Outage};
+use reading::Reading;
 use serde::Deserialize;
 use thalweg_medium::random::{derive, stream, uniform};
-use thalweg_protocols::csma::{self, Priority};
-use thalweg_protocols::fusion::{Feedback, Fusion, Strategy};
+use thalweg_protocols::csma;
+use thalweg_protocols::fusion::Fusion;
 use thalweg_protocols::ifrc::{self, Ifrc};
-use thalweg_protocols::rcrt::sink::{
-    policy, Config, Control, Evidence, Excess, Gap, Leave, Length, Repeat,
-};
-use thalweg_protocols::rcrt::source::{self, Probing};
+use thalweg_protocols::rcrt::sink::policy;
+use thalweg_protocols::rcrt::source;
 use thalweg_protocols::rcrt::Notes;
 use thalweg_protocols::stack::{Open, Queue, MAX_QUEUE};
 use thalweg_protocols::tree::Routing;
 use thalweg_sim::Capture;
 use thalweg_simnet::convergecast::RunError;
-use thalweg_simnet::rcrt::{
-    run, Flow, Happens, Outcome, Settle, Setup, Shape, Sink, Transport, Tree, Wanted,
-};
+use thalweg_simnet::rcrt::{run, Flow, Happens, Outcome, Settle, Setup, Shape, Tree, Wanted};
 use thalweg_testbeds::Site;
 use thalweg_units::{Channel, Duration, NodeId};
+use transport::{probing, transport, Name, BACK_PRESSURE};
 
 keys! {
     "rcrt",
@@ -90,28 +90,6 @@ keys! {
     }
 }
 
-/// A transport, by name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, serde::Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum Name {
-    BestEffort,
-    Reliable,
-    Rcrt,
-    Baseline,
-    Ifrc,
-    RcrtBackoff,
-    RcrtFusion,
-    RcrtSpare,
-    RcrtSteady,
-}
-
-impl Name {
-    /// Whether its nodes hear frames to others.
-    fn overhears(self) -> bool {
-        matches!(self, Self::Ifrc | Self::RcrtFusion)
-    }
-}
-
 /// Who acknowledges frames between neighbours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -120,80 +98,8 @@ pub(super) enum Acks {
     Software,
 }
 
-/// How something that the paper leaves open is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, serde::Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum Reading {
-    Taken,
-    WholeLists,
-    SmallGain,
-    SlowRtt,
-    RoundTripsAlone,
-    ThreePackets,
-    Timer,
-    SmallFloor,
-    EveryLoss,
-    Both,
-    RateLeaves,
-    GapsCongest,
-}
-
 /// Least of packets in a round trip that RCRT's authors took.
 const SMALL_FLOOR: f64 = 0.1;
-
-impl Reading {
-    /// `paper`, read so.
-    fn of(self, paper: Config) -> Config {
-        match self {
-            Self::Taken => paper,
-            Self::WholeLists => Config {
-                length: Length::Whole,
-                ..paper
-            },
-            Self::SmallGain => Config {
-                gain: 0.25,
-                ..paper
-            },
-            Self::SlowRtt => Config {
-                rtt_gain: 0.125,
-                ..paper
-            },
-            Self::RoundTripsAlone => Config {
-                packets: 0.0,
-                ..paper
-            },
-            Self::ThreePackets => Config {
-                packets: 3.0,
-                ..paper
-            },
-            Self::Timer => Config {
-                repeat: Repeat::ByTimer,
-                ..paper
-            },
-            Self::SmallFloor => Config {
-                least_in_round_trip: SMALL_FLOOR,
-                ..paper
-            },
-            Self::EveryLoss => Config {
-                evidence: Evidence::Remembered,
-                ..paper
-            },
-            Self::Both => Config {
-                least_in_round_trip: SMALL_FLOOR,
-                evidence: Evidence::Remembered,
-                ..paper
-            },
-            Self::RateLeaves => Config {
-                leave: Leave::WithItsRate,
-                ..paper
-            },
-            Self::GapsCongest => Config {
-                gap: Gap::Congestion,
-                ..paper
-            },
-        }
-    }
-}
 
 choices!(Name, Reading, Acks);
 
@@ -325,16 +231,6 @@ impl Captures for Rcrt {
     }
 }
 
-/// Longest time between two probes of a stalled source that backs off: feedback is late by so much at most.
-const LONGEST_PROBE: Duration = Duration::from_secs(60);
-/// What of Fusion stands below RCRT, which paces sources itself.
-const BACK_PRESSURE: Strategy = Strategy {
-    detection: Strategy::OCCUPANCY,
-    feedback: Feedback::Overhearing,
-    delay: None,
-    rate_limit: None,
-    congested: Priority::High,
-};
 /// Room in a node's queue under IFRC.
 const IFRC_QUEUE: usize = ifrc::QUEUE as usize;
 /// IFRC's motes draw their backoffs from windows so many times TinyOS's (the release of its authors).
@@ -353,32 +249,6 @@ struct Floor {
     /// How many were drawn.
     drawn: u64,
     shape: Shape,
-}
-
-/// The transport of `point`, with a sink for each of `policies`.
-fn transport(point: Point, policies: Vec<String>) -> Transport {
-    let config = match point.transport {
-        Name::RcrtSteady => Config::STEADY,
-        _ => Config::PAPER,
-    };
-    let config = point.reading.unwrap_or(Reading::Taken).of(config);
-    let config = match point.transport {
-        Name::BestEffort => return Transport::BestEffort,
-        Name::Ifrc => return Transport::Ifrc,
-        Name::Reliable => Config {
-            control: Control::Fixed,
-            ..config
-        },
-        Name::RcrtSpare => Config {
-            excess: Excess::WhereFree,
-            ..config
-        },
-        Name::Rcrt | Name::Baseline | Name::RcrtBackoff | Name::RcrtFusion | Name::RcrtSteady => {
-            config
-        }
-    };
-    let sink = |policy| Sink { config, policy };
-    Transport::Rcrt(policies.into_iter().map(sink).collect())
 }
 
 impl Rcrt {
@@ -471,12 +341,7 @@ impl Rcrt {
             bases,
             transport: transport(point, policies),
             source: source::Config {
-                probing: match point.transport {
-                    Name::RcrtBackoff => Probing::Backoff {
-                        most: LONGEST_PROBE,
-                    },
-                    _ => Probing::Steady,
-                },
+                probing: probing(point.transport),
                 ..source::Config::PAPER
             },
             payload_bytes: self.payload,

@@ -182,16 +182,7 @@ impl<S: Supply, const FLOWS: usize> Source<S, FLOWS> {
     ) -> Option<FrameBuf> {
         let supply = &mut self.supply;
         let flow = self.flows.get_mut(k)?.as_mut()?;
-        let next = match flow.wants()? {
-            Next::New(sequence) => match supply.poll(now, flow.flow, sequence) {
-                Ready::Packet => Next::New(sequence),
-                ready => {
-                    flow.supplied(ready);
-                    flow.wants()?
-                }
-            },
-            next => next,
-        };
+        let next = next_of(flow, supply, now)?;
         if room(Direction::Up) == Room::Taken {
             return None;
         }
@@ -288,6 +279,17 @@ impl<S: Supply, const FLOWS: usize> Source<S, FLOWS> {
             DownBody::Finished => {}
         }
     }
+}
+
+/// What `flow` sends next: of new packets those that `supply` has.
+fn next_of(flow: &mut FlowState, supply: &mut impl Supply, now: Instant) -> Option<Next> {
+    if let Some(Next::New(sequence)) = flow.wants() {
+        match supply.poll(now, flow.flow, sequence) {
+            Ready::Packet => return Some(Next::New(sequence)),
+            ready => flow.supplied(ready),
+        }
+    }
+    flow.wants()
 }
 
 impl FlowState {
