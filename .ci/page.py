@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -159,7 +160,7 @@ STATE = "(document.querySelector('#job .state')?.innerText ?? '')"
 def moves(page, gateway):
     """Fetches that move, are loaded again, cancelled, and outlive their daemon; a plan, and a session."""
     here = f"http://127.0.0.1:{gateway.port}"
-    took = fetch(page, 17)
+    took = [fetch(page, 17)]
     seen = set()
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end and "done" not in page.run(STATE):
@@ -176,7 +177,7 @@ def moves(page, gateway):
 
     # A reload in the middle.
     page.open(here + "/")
-    fetch(page, 6)
+    took.append(fetch(page, 6))
     page.until("document.querySelector('#job progress')?.value > 0", "the second job moves")
     page.ask("Page.reload")
     page.until("!window.mark && document.readyState === 'complete'", "the page anew")
@@ -184,7 +185,7 @@ def moves(page, gateway):
 
     # One that nobody wants any more.
     page.open(here + "/")
-    fetch(page, 8)
+    took.append(fetch(page, 8))
     page.until("document.querySelector('#job form[action$=cancel] button')", "a button to cancel")
     page.run("document.querySelector('#job form[action$=cancel] button').click()")
     page.until(f"{state_of(3)}.includes('cancelled')", "the third job is cancelled")
@@ -206,7 +207,8 @@ def moves(page, gateway):
     page.until("location.pathname === '/jobs/5' && document.readyState === 'complete'", "the plan's page")
     page.until("document.getElementById('job').innerText.includes('Backup relays')", "the plan's stages")
     check("has the object" in page.run("document.querySelector('.map').textContent"), "its route is drawn")
-    return took, len(seen)
+    check(min(took) <= 1.0, f"who asks sees within a second that something moves: {took}")
+    return took[0], len(seen)
 
 
 def session(page, gateway):
@@ -252,6 +254,33 @@ def group(page, gateway):
     page.until("document.readyState === 'complete' && !document.querySelector('[id^=group-]')", "the group has ended")
     states = [job["state"] for job in gateway.json("/api/jobs")["jobs"][:20]]
     check("cancelled" in states and "queued" not in states, f"one cancel ends all of them: {states}")
+
+    # Who stands on the list while what is above it comes and goes stays there, and is led to no other button.
+    status, told = gateway.ask("POST", "/api/jobs", {"kind": "fetch", "from": "all"})
+    check(status == 201, f"another group: {status}")
+    page.until("document.querySelector('[id^=group-] progress')?.value >= 1", "its progress")
+    page.run("document.querySelector('#jobs .scroll').focus()")
+    check(gateway.ask("DELETE", f"/api/groups/{json.loads(told)['group']}")[0] == 200, "it is cancelled elsewhere")
+    page.until("!document.querySelector('[id^=group-], #jobs .card')", "nothing is above the list")
+    held = page.run("document.activeElement.className")
+    check(held == "scroll", f"the focus stays on the list: {held!r}")
+
+
+def crowded(page, gateway):
+    """Beside 64 others a page is told that it is one too many; it looks now and then, and joins when others leave."""
+    page.open("about:blank")
+    others = [socket.create_connection(("127.0.0.1", gateway.port)) for _ in range(64)]
+    for stream in others:
+        stream.sendall(b"GET /api/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        check(b" 200 " in stream.recv(15), "64 are told what happens")
+    page.open(f"http://127.0.0.1:{gateway.port}/transfers")
+    page.until("document.getElementById('link').innerText.includes('Many pages are open')", "that it is one too many")
+    rows = page.run("document.querySelectorAll('#jobs tbody tr').length")
+    check(gateway.ask("POST", "/api/jobs", {"kind": "plan", "from": 8})[0] == 201, "a plan is accepted")
+    page.until(f"document.querySelectorAll('#jobs tbody tr').length > {rows}", "a new row all the same")
+    for stream in others:
+        stream.close()
+    page.until("document.getElementById('link').innerText === ''", "that it is told again")
 
 
 CALLS = "document.querySelectorAll('.bad, .notice, .troubles').length"
@@ -365,6 +394,7 @@ def main(program, folder=None):
         gateway.begin()
         session(page, gateway)
         group(page, gateway)
+        crowded(page, gateway)
         is_well(page, program, here, work)
         map_and_nodes(page, here)
 

@@ -29,7 +29,7 @@ import sys
 import tempfile
 import time
 
-from processes import Broker, Gateway, Station, check, until
+from processes import Broker, Gateway, Station, check, cost, until
 
 ROUNDS_A_DAY = 4
 # Bytes of an object, and how many times as fast as real time nodes are.
@@ -38,8 +38,8 @@ BYTES, SPEED = 1_500, 1_000
 MOST_GROWTH_MB = 20.0
 MOST_DATABASE = 500_000, 3_000
 MOST_PAGE_S = 0.050
-# Rounds between two kills of the gateway later on: memory is compared within one process.
-SELDOM = 29
+# Kills of the gateway in a year, by chance: memory is compared within one process, and some of them last for weeks.
+KILLS_A_YEAR = 210
 # What the configuration keeps, in days.
 KEEP_DAYS, HISTORY_DAYS = 2, 2
 DISK_MB = 96
@@ -122,6 +122,8 @@ class Soak:
     def __init__(self, arguments):
         self.random = random.Random(arguments.seed)
         self.rounds = arguments.days * ROUNDS_A_DAY
+        # Of the gateway, in a round after the first ones.
+        self.kill_rate = arguments.kills_a_year / (365 * ROUNDS_A_DAY)
         self.testbed, self.program, self.is_simulated = arguments.testbed, arguments.program, arguments.simulated
         # What each simulated node sends, by its digest.
         self.sent = {}
@@ -136,6 +138,8 @@ class Soak:
         self.data = os.path.join(self.disk, "data")
         # Of this process: megabytes after its first rounds, and the most since.
         self.memory, self.growth, self.kills, self.spent_before = [], 0.0, 0, 0.0
+        # The most rounds of one process, after which nodes within the gateway send something else.
+        self.longest = 0
         self.objects = {}
         self.says, self.begun = arguments.verbose, time.monotonic()
         self.end = self.begun + 60 * arguments.minutes if arguments.minutes else None
@@ -238,7 +242,7 @@ class Soak:
 
     def disturb(self, nth):
         """What happens in round `nth`, by its number and by chance."""
-        if nth % (5 if nth < 20 else SELDOM) == 2:
+        for _ in range(nth % 5 == 2 if nth < 20 else int(self.kill_rate + self.random.random())):
             time.sleep(self.random.uniform(0.1, 1.5))
             self.kill_gateway()
         if nth % 7 == 3:
@@ -308,6 +312,7 @@ class Soak:
 
     def measure(self):
         self.memory.append(self.gateway.resident_mb())
+        self.longest = max(self.longest, len(self.memory))
         if len(self.memory) > 2:
             self.growth = max(self.growth, self.memory[-1] - self.memory[1])
         check(self.growth <= MOST_GROWTH_MB, f"memory stays within {MOST_GROWTH_MB} MB: {self.memory}")
@@ -320,12 +325,7 @@ class Soak:
         node = self.gateway.json("/api/nodes")["nodes"][-1]["id"]
         paths = ["/", "/transfers", "/objects", "/log", f"/nodes/{node}", f"/objects/{last}"]
         paths += ["/healthz", "/metrics", "/api/nodes", "/api/jobs", "/api/objects"]
-        spent = {}
-        for path in paths:
-            before, count = self.gateway.cpu_s(), 20
-            for _ in range(count):
-                self.gateway.get(path)
-            spent[path] = (self.gateway.cpu_s() - before) / count
+        spent = {path: cost(self.gateway, path) for path in paths}
         worst = max(spent, key=spent.get)
         check(spent[worst] <= MOST_PAGE_S, f"{worst} takes {spent[worst] * 1000:.0f} ms of processor time")
         return worst, spent[worst]
@@ -365,7 +365,7 @@ class Soak:
         youngest = {id for id, nth in self.objects.items() if nth >= self.rounds - days * ROUNDS_A_DAY}
         check(youngest <= set(all), f"objects of the last {days} days are there: {len(youngest - set(all))} are not")
         # What is sent again is as young as its last time.
-        again = 0 if self.station else SELDOM
+        again = 0 if self.station else self.longest
         most = min((KEEP_DAYS + 2) * ROUNDS_A_DAY + again, self.rounds - 1 + again) * (len(self.gateway.json("/api/nodes")["nodes"]) - 1)
         check(self.rounds <= KEEP_DAYS * ROUNDS_A_DAY or len(all) <= most, f"what is older is gone: {len(all)} objects, at most {most}")
         there = len(os.listdir(os.path.join(self.data, "objects")))
@@ -394,7 +394,7 @@ class Soak:
         size, rows, surveys = self.database()
         print(
             f"soak: {self.rounds} rounds, {self.rounds / ROUNDS_A_DAY:.1f} days, in {time.monotonic() - self.begun:.0f} s, {len(self.objects)} objects, {kept} kept, {told}; "
-            f"{self.kills} kills; {self.spent():.0f} s of processor time; memory +{self.growth:.1f} MB of {self.memory[-1]:.0f}; database {size / 1e6:.1f} MB for {rows} jobs and transfers and {surveys / 1e6:.1f} MB of surveys; "
+            f"{self.kills} kills, at most {self.longest} rounds apart; {self.spent():.0f} s of processor time; memory +{self.growth:.1f} MB of {self.memory[-1]:.0f}; database {size / 1e6:.1f} MB for {rows} jobs and transfers and {surveys / 1e6:.1f} MB of surveys; "
             f"{worst} takes {spent * 1000:.1f} ms"
         )
         for there, what in ((self.clock.library, "libfaketime"), (self.is_small, "a small disk"), (self.broker, "mosquitto")):
@@ -407,6 +407,7 @@ def main():
     of.add_argument("program")
     of.add_argument("--days", type=int, default=3)
     of.add_argument("--minutes", type=float, help="end after the round in which they are over")
+    of.add_argument("--kills-a-year", type=float, default=KILLS_A_YEAR, help="of the gateway; beyond 1460 several in a round")
     of.add_argument("--seed", type=int, default=1)
     of.add_argument("--verbose", action="store_true")
     of.add_argument("--testbed", default="floor21")

@@ -3,13 +3,13 @@
 //! A file appears under its name only when it is whole. A device or pipe that exists already
 //! (`/dev/full`, a FIFO to Wireshark) is written as it comes.
 
-use std::fmt::Display;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 pub(crate) use thalweg_host::store::plain;
+pub(crate) use thalweg_host::text::plural;
 
 use crate::failure::Failure;
 
@@ -19,12 +19,6 @@ pub(crate) const fn whole(sealed: bool) -> &'static str {
         true => "whole, sealed",
         false => "whole",
     }
-}
-
-/// "1 path", "2 paths".
-pub(crate) fn plural<N: Display + From<u8> + PartialEq>(count: N, one: &str, more: &str) -> String {
-    let word = if count == N::from(1) { one } else { more };
-    format!("{count} {word}")
 }
 
 /// Writes `text` to standard output.

@@ -7,6 +7,7 @@ use thalweg_planner::Plan;
 
 use thalweg_host::job::Progress;
 use thalweg_host::store::JobId;
+use thalweg_host::text::count;
 use thalweg_host::transfer::session::SourceStatus;
 
 /// The most points of a transfer's course.
@@ -39,6 +40,11 @@ pub(super) struct Running {
     /// The share of the progress before the present phase, and that of the phase.
     pub(super) span: (f64, f64),
     pub(super) cancelled: bool,
+}
+
+/// The sum of `values`; zero of none, for which the standard library's is -0.
+pub(super) fn total(values: impl Iterator<Item = f64>) -> f64 {
+    values.fold(0.0, |sum, value| sum + value)
 }
 
 impl Running {
@@ -90,8 +96,9 @@ impl Running {
         let open = sources.iter().filter(|s| s.rate.is_some()).count();
         let packets: u64 = sources.iter().map(|s| s.packets).sum();
         self.phase = format!(
-            "{open} of {} nodes send, {packets} packets in {at_s:.0} s",
-            sources.len()
+            "{open} of {} send, {} in {at_s:.0} s",
+            count(sources.len(), "node"),
+            count(packets, "packet")
         );
         self.progress = whole_s.map_or(0.0, |whole| (at_s / whole.max(1.0)).clamp(0.0, 0.99));
         self.sources = sources.to_vec();
@@ -108,7 +115,7 @@ impl Running {
                 0.0
             }
             Progress::Sweeping { of, .. } => {
-                self.phase = format!("measuring links of {of} nodes");
+                self.phase = format!("measuring links of {}", count(of, "node"));
                 0.0
             }
             Progress::Measuring { turn, of } => {

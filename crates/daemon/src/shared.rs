@@ -15,6 +15,7 @@ use super::config::StoreConfig;
 use super::disk::{Disk, DiskState};
 use super::mqtt::MqttState;
 use thalweg_host::store::{day_of, Deleted, Level, Store, StoreError};
+use thalweg_host::text::count;
 
 /// How many news a watcher may lag behind; a slower one is asked to reload.
 const NEWS: usize = 256;
@@ -122,7 +123,8 @@ impl Shared {
         let deleted = self.disk.note(deleted).flatten();
         if let Some(deleted) = deleted.filter(|deleted| deleted.objects > 0) {
             let (objects, bytes) = (deleted.objects, deleted.bytes);
-            let line = format!("{objects} old objects deleted, {bytes} bytes");
+            let objects = count(objects, "old object");
+            let line = format!("{objects} deleted, {}", count(bytes, "byte"));
             self.log(Level::Info, &line);
         }
     }

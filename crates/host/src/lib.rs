@@ -20,6 +20,7 @@ pub mod security;
 pub mod segments;
 pub mod store;
 pub mod survey;
+pub mod text;
 pub mod transfer;
 pub mod waves;
 

@@ -24,6 +24,7 @@ use thalweg_host::link_state::HopObservation;
 use thalweg_host::network::Network;
 use thalweg_host::segments::{Assembly, Attempt, Fault};
 use thalweg_host::store::{JobId, Level, NewTransfer, StoredJob};
+use thalweg_host::text::count;
 use thalweg_host::transfer::pipeline::TransferTerms;
 
 impl<N: Connector> Runner<N> {
@@ -203,8 +204,11 @@ fn finish(
     Counts::add(&station.counts().objects, 1);
     Counts::add(&station.counts().bytes, summary.bytes);
     let line = format!(
-        "{name}: {} bytes at {:.0} kbit/s over {} hops in {:.1} s",
-        summary.bytes, summary.goodput_kbps, summary.hops, summary.duration_s
+        "{name}: {} at {:.0} kbit/s over {} in {:.1} s",
+        count(summary.bytes, "byte"),
+        summary.goodput_kbps,
+        count(summary.hops, "hop"),
+        summary.duration_s
     );
     station.log(Level::Info, &line);
     Ok(())

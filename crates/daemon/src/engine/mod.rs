@@ -29,6 +29,7 @@ use thalweg_host::recovery;
 use thalweg_host::store::{
     day_of, JobId, JobState, Level, StoreError, StoredJob, Work, KEPT_SURVEYS,
 };
+use thalweg_host::text::count;
 use thalweg_host::transfer::session::SessionRequest;
 use thalweg_units::{Duration as Span, NodeId};
 
@@ -222,7 +223,9 @@ impl<N: Connector> Runner<N> {
             Work::Survey => "survey".to_owned(),
             Work::Fetch { from } => format!("object of node {}", named(from)),
             Work::Plan { from } => format!("plan for node {}", named(from)),
-            Work::Session(request) => format!("session of {} nodes", request.sources.len()),
+            Work::Session(request) => {
+                format!("session of {}", count(request.sources.len(), "node"))
+            }
         };
         let name = format!("job {}: {task}", job.id.0);
         let begun = Instant::now();

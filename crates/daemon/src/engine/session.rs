@@ -22,6 +22,7 @@ use thalweg_host::outcome::Summary;
 use thalweg_host::store::{
     next_sample, JobId, JobState, Level, NewTransfer, StoreError, StoredJob,
 };
+use thalweg_host::text::count;
 use thalweg_host::transfer::session::{
     Session, SessionRequest, SourceStatus, StreamEvent, StreamStore,
 };
@@ -310,9 +311,12 @@ fn end(
     }
     let sum = |of: fn(&SourceStatus) -> u64| store.sources.iter().map(of).sum::<u64>();
     let line = format!(
-        "{name}: {} packets of {} nodes in {:.0} s, {} of them repaired",
-        sum(|s| s.packets),
-        store.sources.iter().filter(|s| s.packets > 0).count(),
+        "{name}: {} of {} in {:.0} s, {} of them repaired",
+        count(sum(|s| s.packets), "packet"),
+        count(
+            store.sources.iter().filter(|s| s.packets > 0).count(),
+            "node"
+        ),
         store.at_s,
         sum(|s| s.repaired)
     );

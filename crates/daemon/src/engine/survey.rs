@@ -25,6 +25,7 @@ use thalweg_host::network::{Network, NetworkTime};
 use thalweg_host::recovery::Sought;
 use thalweg_host::store::{JobState, Level, NewSurvey, StoredJob, StoredSurvey, Work};
 use thalweg_host::survey::{Restarted, SurveyOutcome as Surveyed};
+use thalweg_host::text::count;
 
 /// The survey's share of the progress of a job that has to measure links first.
 const SURVEY_SHARE: f64 = 0.5;
@@ -169,7 +170,10 @@ impl<N: Connector> Runner<N> {
         let on = link_state.routing_channel();
         let links = link_state.links().summary(on).heard_pairs;
         let silent = silent(facts, &missing);
-        let line = format!("{name}: {links} links measured in {took_s:.1} s{silent}");
+        let line = format!(
+            "{name}: {} measured in {took_s:.1} s{silent}",
+            count(links, "link")
+        );
         let survey = NewSurvey {
             took_s,
             missing: &missing,
@@ -266,9 +270,9 @@ fn silent(facts: &Facts, missing: &[NodeId]) -> String {
     let named: Vec<String> = missing.iter().map(|node| place.named(*node)).collect();
     match named.len() {
         0 => String::new(),
-        count => format!(
-            ", {count} of {} nodes silent: {}",
-            place.ids.len(),
+        silent => format!(
+            ", {silent} of {} silent: {}",
+            count(place.ids.len(), "node"),
             named.join(", ")
         ),
     }

@@ -31,6 +31,7 @@ use thalweg_host::outcome::{Outcome, Summary};
 use thalweg_host::recovery;
 use thalweg_host::registry::Pipelined;
 use thalweg_host::store::{JobId, JobState, Level, NewTransfer, StoreError, StoredJob, Work};
+use thalweg_host::text::count;
 use thalweg_host::transfer::account::Account;
 use thalweg_host::waves::{predicted_kbps, Air, Landing, Schedule, Start, Terms, TransferResult};
 
@@ -351,12 +352,12 @@ impl<N: Connector> Runner<N> {
                 Counts::add(&station.counts().objects, 1);
                 Counts::add(&station.counts().bytes, summary.bytes);
                 let line = format!(
-                    "job {}: object of node {}: {} bytes at {:.0} kbit/s over {} hops, beside others",
+                    "job {}: object of node {}: {} at {:.0} kbit/s over {}, beside others",
                     id.0,
                     station.facts.network.place.name_of(source),
-                    summary.bytes,
+                    count(summary.bytes, "byte"),
                     summary.goodput_kbps,
-                    summary.hops
+                    count(summary.hops, "hop")
                 );
                 station.log(Level::Info, &line);
                 None

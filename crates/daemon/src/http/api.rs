@@ -17,6 +17,7 @@ use crate::station_state::{Cancel, Line, StationState};
 use crate::stations::Stations;
 use crate::view;
 use thalweg_host::store::{Deleted, JobId, Level, TransferId, Work};
+use thalweg_host::text::count;
 use thalweg_host::transfer::session::{SessionRequest, SessionRequestError, DEMAND};
 use thalweg_host::API_VERSION;
 
@@ -394,7 +395,7 @@ pub(super) fn delete(stations: &Stations, id: i64) -> Result<Deleted, Refusal> {
     if deleted.objects == 0 {
         return Err(Refusal::not_found(format!("there is no object {id}")));
     }
-    let line = format!("object {id} deleted, {} bytes", deleted.bytes);
+    let line = format!("object {id} deleted, {}", count(deleted.bytes, "byte"));
     stations.shared().log(Level::Info, &line);
     Ok(deleted)
 }

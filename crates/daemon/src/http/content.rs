@@ -138,7 +138,9 @@ pub(super) async fn content(
         Wanted::Part(first, last) => (StatusCode::PARTIAL_CONTENT, first, last),
         Wanted::Nothing => {
             let total = [(header::CONTENT_RANGE, format!("bytes */{len}"))];
-            return Ok((StatusCode::RANGE_NOT_SATISFIABLE, total).into_response());
+            let why = format!("there are no such bytes: the object has {len}");
+            let refusal = Refusal::new(StatusCode::RANGE_NOT_SATISFIABLE, why);
+            return Ok((total, refusal).into_response());
         }
     };
     let count = if len == 0 { 0 } else { last - first + 1 };

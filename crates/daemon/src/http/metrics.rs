@@ -14,6 +14,7 @@ use thalweg_units::NodeId;
 
 use crate::limits::Health;
 use crate::mqtt::Broker;
+use crate::running::total;
 use crate::station_state::{Line, StationState};
 use crate::stations::Stations;
 use thalweg_host::store::JobState;
@@ -86,8 +87,7 @@ fn of_stations(stations: &Stations) -> Result<[Metric; 10], Refusal> {
     let lines = each(stations, |s| Some(truth(s.line() == Line::Up)));
     let nodes = each(stations, |s| Some(s.facts.network.place.ids.len() as f64));
     let ages = each(stations, |s| Some(s.snapshot()?.age_s() as f64));
-    let rate =
-        |s: &StationState| -> f64 { s.running().iter().map(|job| job.rate_kbps * 125.0).sum() };
+    let rate = |s: &StationState| total(s.running().iter().map(|job| job.rate_kbps * 125.0));
     let rates = each(stations, |s| Some(rate(s)));
     Ok([
         gauge("thalweg_up_seconds", "Since the daemon began.", up),

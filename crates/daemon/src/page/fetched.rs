@@ -94,7 +94,7 @@ pub(super) fn numbers(job: &StoredJob, running: Option<&Running>) -> Markup {
             }
         }
         @if let Some((hops, paths)) = hoped("hops").zip(hoped("paths")) {
-            (fact("Route", format!("{}, {}", count(hops as usize, "hop"), count(paths as usize, "path"))))
+            (fact("Route", format!("{}, {}", count(hops, "hop"), count(paths, "path"))))
         }
     }
 }

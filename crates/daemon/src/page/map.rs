@@ -15,6 +15,7 @@ use thalweg_planner::{LinkQualities, Plan};
 use thalweg_units::{Channel, NodeId};
 
 use super::query;
+use super::text::count;
 use crate::good_links::GOOD;
 use crate::station_state::StationState;
 use thalweg_host::connector::Facts;
@@ -27,7 +28,7 @@ const BY_HOPS: [&str; 7] = [
     "#0b2545", "#134b80", "#1b7a9e", "#1f8467", "#6b7a12", "#a3620f", "#b04a33",
 ];
 /// A node before links are measured.
-const UNMEASURED: &str = "#6f7b87";
+const UNMEASURED: &str = "#6a7682";
 /// More nodes than these have no room for numbers inside.
 const ROOMY: usize = 150;
 /// More nodes than these have no room for them on a phone.
@@ -219,8 +220,7 @@ impl NodeStyle<'_> {
     fn hint(&self, id: NodeId, hops: Option<usize>) -> String {
         let place = match (self.facts.network.is_station(id), hops, &self.hops) {
             (true, ..) => "the base station".to_owned(),
-            (_, Some(1), _) => "1 hop from the base station".to_owned(),
-            (_, Some(hops), _) => format!("{hops} hops from the base station"),
+            (_, Some(hops), _) => format!("{} from the base station", count(hops, "hop")),
             (_, None, Some(_)) => "no good link towards the base station".to_owned(),
             (_, None, None) => "links not measured yet".to_owned(),
         };
@@ -371,10 +371,10 @@ fn map(
         (None, None) => Places::Columns(columns(ids.len())),
     };
     let subtitle = match links {
-        Some((links, channel)) => format!(
-            "{} links heard on channel {channel}",
-            links.summary(channel).heard_pairs
-        ),
+        Some((links, channel)) => {
+            let heard = count(links.summary(channel).heard_pairs, "link");
+            format!("{heard} heard on channel {channel}")
+        }
         None => "links not measured yet".to_owned(),
     };
     let nodes = ids.iter().enumerate();

@@ -19,9 +19,9 @@ fn contrast(a: &str, b: &str) -> f64 {
     (a.max(b) + 0.05) / (a.min(b) + 0.05)
 }
 
-/// What the style makes of `colour` in the dark, as a fill.
-fn in_the_dark(colour: &str) -> String {
-    let rule = format!("[fill=\"{colour}\"] {{ fill: ");
+/// What the style makes of `colour` in the dark, as a `fill` or a `stroke`.
+fn in_the_dark(colour: &str, kind: &str) -> String {
+    let rule = format!("[{kind}=\"{colour}\"] {{ {kind}: ");
     let dark = crate::page::STYLE
         .split("prefers-color-scheme: dark")
         .nth(1)
@@ -33,14 +33,27 @@ fn in_the_dark(colour: &str) -> String {
 }
 
 #[test]
-fn every_depth_can_be_seen_by_day_and_by_night() {
-    let (by_day, by_night) = ("#f6f8fa", in_the_dark("#f6f8fa"));
-    for colour in BY_HOPS.iter().chain([&SINK, &UNMEASURED, &FAINT]) {
-        let day = contrast(colour, by_day);
-        assert!(day >= 3.0, "{colour}: {day:.1}");
-        let dark = in_the_dark(colour);
-        let night = contrast(&dark, &by_night);
-        assert!(night >= 3.0, "{colour} as {dark}: {night:.1}");
+fn what_a_map_shows_can_be_seen_by_day_and_by_night() {
+    // The ground of a floor, and paper written out.
+    let (ground, paper) = ("#f6f8fa", "#ffffff");
+    let (dark_ground, dark_paper) = (in_the_dark(ground, "fill"), in_the_dark(PAPER, "fill"));
+    let nodes = BY_HOPS.iter().chain([&SINK, &UNMEASURED, &FAINT]);
+    let lines = [SINK, SOURCE, LINK, OTHER_LINK, FAINT];
+    let shown = nodes.map(|colour| (*colour, "fill"));
+    for (colour, kind) in shown.chain(lines.map(|colour| (colour, "stroke"))) {
+        let dark = in_the_dark(colour, kind);
+        for (colour, ground) in [(colour, ground), (&dark, &dark_ground)] {
+            let seen = contrast(colour, ground);
+            assert!(seen >= 3.0, "{kind} {colour} on {ground}: {seen:.1}");
+        }
+    }
+    // Numbers stand in nodes, in the colour of paper.
+    for colour in BY_HOPS.iter().chain([&SINK, &UNMEASURED]) {
+        let dark = in_the_dark(colour, "fill");
+        for (colour, paper) in [(*colour, paper), (&*dark, &*dark_paper)] {
+            let read = contrast(colour, paper);
+            assert!(read >= 4.5, "a number in {colour}: {read:.1}");
+        }
     }
 }
 

@@ -17,7 +17,7 @@ pub(crate) fn objects(stations: &Stations, before: Option<i64>) -> Result<String
         div #objects data-live {
             @if total > 0 {
                 p {
-                    (count(total as usize, "object")) ", " (bytes(size)) ". Each is whole: length and SHA-256 are those at its node. \
+                    (count(total, "object")) ", " (bytes(size)) ". Each is whole: length and SHA-256 are those at its node. \
                     What a session brought has no digest there; it came in order, without a gap."
                 }
             }
@@ -108,7 +108,7 @@ fn facts(stations: &Stations, found: &StoredTransfer) -> Markup {
             (fact("Took", seconds(core.duration_s)))
             // A session has a tree, which changes.
             @if core.hops > 0 {
-                (fact("Route", format!("{}, {}", count(core.hops as usize, "hop"), count(core.paths as usize, "path"))))
+                (fact("Route", format!("{}, {}", count(core.hops, "hop"), count(core.paths, "path"))))
                 (fact("Rounds", core.rounds))
             }
             @if let Some(joules) = core.energy_j {

@@ -138,8 +138,7 @@ fn common(stations: &Stations) -> Result<Markup, StoreError> {
     let shared = stations.shared();
     let (objects, size) = shared.store().total()?;
     let disk = shared.disk_state();
-    let objects =
-        html! { a href="/objects" { (count(objects as usize, "object")) } ", " (bytes(size)) };
+    let objects = html! { a href="/objects" { (count(objects, "object")) } ", " (bytes(size)) };
     let free = disk.free_bytes.map_or("\u{2013}".to_owned(), |free| {
         format!("{} free", bytes(free))
     });
@@ -147,7 +146,7 @@ fn common(stations: &Stations) -> Result<Markup, StoreError> {
     let broker = match &shared.mqtt {
         None => tile("MQTT", "off", "no broker is configured"),
         Some(mqtt) => {
-            let waiting = count(shared.store().count_waiting()? as usize, "message");
+            let waiting = count(shared.store().count_waiting()?, "message");
             let state = match mqtt.broker() {
                 Broker::Connected => html! { "connected" },
                 Broker::Trying => html! { "not connected yet" },

@@ -19,9 +19,16 @@ function localize(root) {
   }
 }
 
-// What in a part can have the focus.
-function focusable(part) {
-  return [...part.querySelectorAll('a[href], button, summary, [tabindex]')];
+// What something that can have the focus is for: where it leads, what it does, what it is called.
+function key(e) {
+  const action = e.form && e.form.getAttribute('action');
+  return [e.tagName, e.getAttribute('href'), action, e.getAttribute('aria-label')].join(' ');
+}
+
+// What is shown in a part under that key.
+function keyed(part, wanted) {
+  const all = [...part.querySelectorAll('a[href], button, summary, [tabindex]')];
+  return all.filter((e) => key(e) === wanted && e.getClientRects().length);
 }
 
 async function refresh() {
@@ -37,7 +44,8 @@ async function refresh() {
       // What somebody types into stays under their fingers until the next time.
       const held = old.contains(document.activeElement) ? document.activeElement : null;
       if (held && held.matches('input, select, textarea')) continue;
-      const turn = held ? focusable(old).indexOf(held) : -1;
+      const wanted = held && key(held);
+      const turn = held ? keyed(old, wanted).indexOf(held) : -1;
       const open = [...old.querySelectorAll('details')].map((e) => e.open);
       const scrolled = [...old.querySelectorAll('.scroll')].map((e) => [e.scrollLeft, e.scrollTop]);
       const place = [old.scrollLeft, old.scrollTop];
@@ -45,10 +53,9 @@ async function refresh() {
       [now.scrollLeft, now.scrollTop] = place;
       now.querySelectorAll('details').forEach((e, n) => { if (open[n]) e.open = true; });
       if (held) {
-        const link = held.getAttribute('href');
-        const shown = (e) => e.getAttribute('href') === link && e.getClientRects().length;
-        const same = link && [...now.querySelectorAll('a')].find(shown);
-        const again = same || focusable(now)[turn];
+        // Where it is gone, nothing else gets the focus: Enter must not press another button.
+        const same = keyed(now, wanted);
+        const again = same[turn] || same[0];
         if (again) again.focus({ preventScroll: true });
       }
       now.querySelectorAll('.scroll').forEach((e, n) => {

@@ -29,13 +29,9 @@ pub(super) fn plan(station: Option<&StationState>, job: &StoredJob) -> Markup {
         ),
         (
             "Route",
-            hoped("hops").zip(hoped("paths")).map(|(hops, paths)| {
-                format!(
-                    "{}, {}",
-                    count(hops as usize, "hop"),
-                    count(paths as usize, "path")
-                )
-            }),
+            hoped("hops")
+                .zip(hoped("paths"))
+                .map(|(hops, paths)| format!("{}, {}", count(hops, "hop"), count(paths, "path"))),
         ),
         (
             "Packets",
@@ -110,7 +106,7 @@ fn backups(planned: &Value) -> Markup {
             ol {
                 @for other in others {
                     li {
-                        (count(other["hops"].as_u64().unwrap_or(0) as usize, "hop")) ", "
+                        (count(other["hops"].as_u64().unwrap_or(0), "hop")) ", "
                         (count(list(&other["paths"]).len(), "path")) ", "
                         (format!("{:.0} kbit/s expected", other["goodput_kbps"].as_f64().unwrap_or(0.0)))
                     }

@@ -84,7 +84,7 @@ fn one_group(stations: &Stations, group: &JobGroup) -> Markup {
         section.card #(format!("group-{id}")) aria-label="Asked for at once" {
             h2 {
                 @if !stations.is_only() { (group.station) ": " }
-                (count(group.jobs as usize, what)) ", asked for at once"
+                (count(group.jobs, what)) ", asked for at once"
             }
             p.wide {
                 progress max=(group.jobs) value=(ended) aria-label=(format!("Progress of group {id}")) {}

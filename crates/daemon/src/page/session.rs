@@ -6,7 +6,7 @@ use maud::{html, Markup};
 
 use super::text::{bytes, count, seconds};
 use super::{fact, node_link, objects, series, table};
-use crate::running::Running;
+use crate::running::{total, Running};
 use crate::stations::Stations;
 use thalweg_host::store::{Sample, StoreError, StoredJob};
 use thalweg_host::transfer::session::{SessionRequest, SourceStatus};
@@ -28,8 +28,8 @@ pub(super) fn session(
     let live = running.map(|running| &running.sources[..]);
     let last = samples.last().map(|sample| &sample.sources[..]);
     let now = live.filter(|live| !live.is_empty()).or(last).unwrap_or(&[]);
-    let sum = |of: fn(&SourceStatus) -> f64| now.iter().map(of).sum::<f64>();
-    let (packets, lost) = (sum(|s| s.packets as f64), sum(|s| s.repaired as f64));
+    let sum = |of: fn(&SourceStatus) -> u64| now.iter().map(of).sum::<u64>();
+    let (packets, lost) = (sum(|s| s.packets), sum(|s| s.repaired));
     Ok(html! {
         p {
             (count(request.sources.len(), "node")) " send what they measure, policy " code { (request.policy) } ", "
@@ -39,9 +39,9 @@ pub(super) fn session(
             "."
         }
         dl {
-            (fact("All rates", format!("{:.1} packets/s", sum(|s| s.rate.unwrap_or(0.0)))))
-            (fact("Delivered", format!("{packets:.0} packets, {}", bytes(sum(|s| s.bytes as f64) as u64))))
-            (fact("Lost first, then repaired", format!("{:.1} %", 100.0 * lost / packets.max(1.0))))
+            (fact("All rates", format!("{:.1} packets/s", total(now.iter().filter_map(|s| s.rate)))))
+            (fact("Delivered", format!("{}, {}", count(packets, "packet"), bytes(sum(|s| s.bytes)))))
+            (fact("Lost first, then repaired", format!("{:.1} %", 100.0 * lost as f64 / packets.max(1) as f64)))
         }
         (chooser(request, chosen))
         div.charts {

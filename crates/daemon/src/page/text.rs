@@ -3,6 +3,7 @@
 use maud::{html, Markup};
 
 use crate::station_state::now;
+pub(super) use thalweg_host::text::count;
 
 /// `2026-11-23T05:13:15Z` to the minute. Scripts show it by the reader's clock.
 pub(super) fn when(at: &str) -> Markup {
@@ -72,12 +73,6 @@ pub(super) fn bytes(n: u64) -> String {
         10_000_000..10_000_000_000 => format!("{:.1} MB", n as f64 / 1e6),
         _ => format!("{:.1} GB", n as f64 / 1e9),
     }
-}
-
-/// `n` things, named in the singular.
-pub(super) fn count(n: usize, name: &str) -> String {
-    let plural = if n == 1 { "" } else { "s" };
-    format!("{n} {name}{plural}")
 }
 
 #[cfg(test)]

@@ -36,8 +36,4 @@ fn values_are_short() {
         [999, 59_000, 12_000_000].map(bytes),
         ["999 B", "59.0 kB", "12.0 MB"]
     );
-    assert_eq!(
-        (count(1, "hop"), count(2, "hop")),
-        ("1 hop".into(), "2 hops".into())
-    );
 }

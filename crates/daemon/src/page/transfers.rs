@@ -5,7 +5,7 @@ use maud::{html, Markup};
 use super::label::{bar, name, state};
 use super::text::{count, seconds, seconds_of, when};
 use super::{fact, fetched, forms, lines, more, page, queue, series, ROWS};
-use crate::running::Running;
+use crate::running::{total, Running};
 use crate::station_state::now;
 use crate::stations::Stations;
 use crate::view::number;
@@ -90,10 +90,10 @@ fn card(stations: &Stations, job: &StoredJob, running: &Running) -> Markup {
     let facts = html! {
         @match &job.work {
             Work::Session(_) => {
-                @let sum: f64 = running.sources.iter().filter_map(|s| s.rate).sum();
+                @let sum = total(running.sources.iter().filter_map(|s| s.rate));
                 @let packets: u64 = running.sources.iter().map(|s| s.packets).sum();
                 (fact("All rates", format!("{sum:.1} packets/s")))
-                (fact("Delivered", count(packets as usize, "packet")))
+                (fact("Delivered", count(packets, "packet")))
             }
             Work::Fetch { .. } => (fetched::numbers(job, Some(running))),
             Work::Survey | Work::Plan { .. } => {}
@@ -144,11 +144,11 @@ fn brought(job: &StoredJob) -> Markup {
         (_, None, Some(why)) => html! { (why) },
         (Work::Survey, ..) => html! { @if let Some(links) = outcome("links") { (links) " links" } },
         (Work::Plan { .. }, ..) => match outcome("hops") {
-            Some(hops) => to_job(format!("route of {}", count(hops as usize, "hop"))),
+            Some(hops) => to_job(format!("route of {}", count(hops, "hop"))),
             None => html! {},
         },
         (Work::Session(_), ..) => match outcome("packets") {
-            Some(packets) => to_job(count(packets as usize, "packet")),
+            Some(packets) => to_job(count(packets, "packet")),
             None => html! {},
         },
         (Work::Fetch { .. }, ..) => html! {},

@@ -71,7 +71,7 @@ pub(super) fn all(stations: &Stations) -> Result<Vec<Trouble>, StoreError> {
     all.extend(stations.shared().disk_state().trouble().map(everywhere));
     let broker = stations.shared().mqtt.as_ref().map(|mqtt| mqtt.broker());
     if let Some(Broker::Away(why)) = broker {
-        let waiting = stations.shared().store().count_waiting()? as usize;
+        let waiting = stations.shared().store().count_waiting()?;
         let waiting = super::text::count(waiting, "message");
         all.push(everywhere(format!(
             "The MQTT broker is out of reach: {why}. It is tried again by itself; {waiting} to be told."

@@ -10,6 +10,7 @@ use thalweg_daemon::config::Config;
 use thalweg_daemon::Daemon;
 use thalweg_simnet::networks::Simulated;
 use thalweg_testbeds::{Site, Testbed};
+use thalweg_wire::seal::frame::Sealing;
 
 /// Longer than anything here takes.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(100);
@@ -20,8 +21,13 @@ pub(crate) const BYTES: u32 = 20_000;
 
 /// A small building.
 pub(crate) fn network(speed: f64) -> Simulated {
+    network_that_is(Sealing::Open, speed)
+}
+
+/// A small building whose nodes have keys, or none.
+pub(crate) fn network_that_is(sealing: Sealing, speed: f64) -> Simulated {
     let site = Site::new(Testbed::load("floor21").unwrap(), SEED);
-    Simulated::new(site, speed, BYTES).unwrap()
+    Simulated::new(site.secured(sealing), speed, BYTES).unwrap()
 }
 
 /// A configuration that keeps what it is told in `data`.

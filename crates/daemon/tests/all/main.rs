@@ -97,7 +97,9 @@ fn an_object_is_asked_for_watched_and_downloaded() {
     let of = format!("bytes 100-299/{}", whole.len());
     assert_eq!(middle.header("content-range"), Some(&*of));
     assert_eq!(part("-5").body[..], whole[whole.len() - 5..]);
-    assert_eq!(part("999999-").status, 416);
+    let beyond = part("999999-");
+    assert_eq!(beyond.status, 416);
+    assert!(beyond.json()["error"].is_string(), "{}", beyond.text());
     let head = send(to, &format!("HEAD {content} HTTP/1.1"), "");
     assert_eq!(
         head.header("content-length"),
@@ -142,6 +144,7 @@ fn an_object_is_asked_for_watched_and_downloaded() {
 
 /// By the rules of `promtool check metrics`.
 fn metrics_are_named_as_prometheus_wants_and_the_dashboard_knows_them(metrics: &str) {
+    assert!(!metrics.contains(" -0\n"), "nothing is below zero");
     for line in metrics.lines().filter_map(|l| l.strip_prefix("# TYPE ")) {
         let (name, kind) = line.split_once(' ').unwrap();
         assert_eq!(name.ends_with("_total"), kind == "counter", "{line}");
@@ -390,6 +393,9 @@ fn jobs_wait_for_their_window() {
                     "queued"
                 );
                 assert!(get(to, "/").text().contains("waits for its window"));
+                assert!(get(to, "/transfers").text().contains("it opens in"));
+                let page = get(to, &format!("/jobs/{id}")).text();
+                assert!(page.contains("which opens at"), "{page}");
             }
             false => drop(until(to, id, |job| job["state"] == "done")),
         }

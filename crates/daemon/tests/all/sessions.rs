@@ -59,6 +59,11 @@ fn a_session_is_watched_to_its_end_and_what_came_is_kept() {
         (&"session".into(), &2.0.into())
     );
     let id = job["id"].as_i64().unwrap();
+    let page = get(to, &format!("/jobs/{id}")).text();
+    assert!(
+        page.contains("packets/s") && !page.contains(">-0"),
+        "{page}"
+    );
     let rates = events.next("rates");
     assert_eq!(
         (&rates["job"], rates["sources"].as_array().unwrap().len()),

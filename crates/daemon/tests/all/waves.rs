@@ -4,8 +4,9 @@ use serde_json::Value;
 use thalweg_daemon::Daemon;
 use thalweg_simnet::networks::Simulated;
 use thalweg_units::NodeId;
+use thalweg_wire::seal::frame::Sealing;
 
-use super::client::{config, delete, get, network, post, until, Events};
+use super::client::{config, delete, get, network, network_that_is, post, until, Events};
 use super::whole;
 
 /// The base stations of the small building.
@@ -61,8 +62,19 @@ fn all_nodes_come_in_waves_into_both_base_stations() {
 
 #[test]
 fn a_single_object_goes_to_the_base_station_that_is_the_fastest() {
+    goes_to_the_fastest(two_stations(50.0), Sealing::Open);
+}
+
+#[test]
+fn so_does_one_of_a_secured_network_and_it_comes_sealed() {
+    let to = TO.map(|id| NodeId::new(id).unwrap());
+    let secured = network_that_is(Sealing::Sealed, 50.0).to(&to).unwrap();
+    goes_to_the_fastest(secured, Sealing::Sealed);
+}
+
+fn goes_to_the_fastest(network: Simulated, sealing: Sealing) {
     let dir = tempfile::tempdir().unwrap();
-    let daemon = Daemon::start(&config(dir.path()), two_stations(50.0)).unwrap();
+    let daemon = Daemon::start(&config(dir.path()), network).unwrap();
     let to = daemon.address();
     let ask = |kind: &str, from: u16| {
         let wish = format!("{{\"kind\": \"{kind}\", \"from\": {from}}}");
@@ -84,6 +96,8 @@ fn a_single_object_goes_to_the_base_station_that_is_the_fastest() {
         }
         let object = get(to, &format!("/api/objects/{}/content", fetched["object"]));
         assert_eq!(object.body[..], whole(from)[..], "node {from}");
+        let is_sealed = fetched["outcome"]["sealed"] == true;
+        assert_eq!(is_sealed, sealing == Sealing::Sealed, "node {from}");
         // No route leads over the other base station.
         let paths = fetched["outcome"]["tries"][0]["paths"].as_array().unwrap();
         for path in paths {

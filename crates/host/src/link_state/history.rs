@@ -4,6 +4,8 @@
 //! Invariants: surveys are kept newest first, the last [`MAX_SURVEYS`]; of hops the last [`MAX_OBSERVATIONS`]. Time
 //! base: one clock for all, the network's or the wall clock, as the owner chooses. Tests: `history_tests.rs`.
 
+use std::sync::Arc;
+
 use crate::network::NetworkTime;
 use crate::transfer::pipeline::Fetched;
 use thalweg_planner::protocol_constants::FIRST_PROBE;
@@ -44,7 +46,8 @@ pub struct HopObservation {
 /// The surveys and observations of a network.
 #[derive(Debug, Clone, Default)]
 pub(super) struct History {
-    surveys: Vec<PastSurvey>,
+    /// Each view of a network has them; of a large one each takes megabytes.
+    surveys: Arc<[PastSurvey]>,
     observations: Vec<HopObservation>,
 }
 
@@ -53,7 +56,7 @@ impl History {
         surveys.sort_by_key(|survey| std::cmp::Reverse(survey.at));
         surveys.truncate(MAX_SURVEYS);
         Self {
-            surveys,
+            surveys: surveys.into(),
             observations: Vec::new(),
         }
     }
