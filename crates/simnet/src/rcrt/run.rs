@@ -6,6 +6,7 @@
 use super::incident::Incident;
 use super::mote::{Program, ProgramEvent, ProgramOrder, Synthetic};
 use super::outcome::Outcome;
+use super::pacing::{HasRate, Pacing};
 use super::setup::{Flow, Settle, Setup, Transport, Tree};
 use super::upper::Sinks;
 use crate::convergecast::{stack, RunError};
@@ -13,7 +14,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use thalweg_medium::ether::{Ether, Reach};
 use thalweg_medium::random::{derive, stream, uniform};
-use thalweg_protocols::fusion::{Fusion, Strategy};
+use thalweg_protocols::fusion::Fusion;
 use thalweg_protocols::ifrc::{self, Ifrc};
 use thalweg_protocols::rcrt::sink::Sink;
 use thalweg_protocols::rcrt::source::{Order, Source, Supply};
@@ -40,39 +41,6 @@ const READINGS_EVERY: Duration = Duration::from_millis(60);
 
 /// Room in a node's queue under IFRC.
 const IFRC_QUEUE: usize = ifrc::QUEUE as usize;
-
-/// What in every node's stack decides when it sends.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Pacing {
-    /// Carrier sense alone.
-    Open,
-    /// As [`Self::Open`]; packets also carry a note of the queues that they met ([`Notes`]).
-    Notes,
-    /// Fusion with this strategy.
-    Fusion(Strategy),
-    /// IFRC, and its longer queue.
-    Ifrc,
-}
-
-/// A discipline that may give its node a rate.
-pub(super) trait Paced: Discipline {
-    /// Packets per second that the node may send itself; none where a sink decides, or nothing does.
-    fn rate(&self) -> Option<f64> {
-        None
-    }
-}
-
-impl Paced for Open {}
-
-impl Paced for Fusion {}
-
-impl Paced for Notes {}
-
-impl Paced for Ifrc {
-    fn rate(&self) -> Option<f64> {
-        Some(f64::from(Self::rate(self)))
-    }
-}
 
 /// A base station, by index, and what it handed up.
 type Incoming = (usize, Handed);
@@ -114,7 +82,7 @@ pub(super) struct Trees<D: Discipline, S: Supply, const QUEUE: usize> {
     sample: SimTime,
 }
 
-impl<D: Paced, S: Supply, const QUEUE: usize> Trees<D, S, QUEUE> {
+impl<D: HasRate, S: Supply, const QUEUE: usize> Trees<D, S, QUEUE> {
     /// The nodes of `site`, each with a discipline in its stack and a supply of packets. Flows begin at once, unless
     /// [`Self::settle`] comes first.
     pub(super) fn open(
@@ -306,7 +274,7 @@ pub fn run(
 }
 
 /// [`run`] with `discipline` in every node's stack, whose queue has room for `QUEUE`.
-fn run_paced<D: Paced, const QUEUE: usize>(
+fn run_paced<D: HasRate, const QUEUE: usize>(
     site: &Site,
     setup: &Setup,
     discipline: impl Fn(NodeId) -> D,
