@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use thalweg_planner::Plan;
+use thalweg_units::Duration as Span;
 
 use thalweg_host::job::Progress;
 use thalweg_host::store::JobId;
@@ -154,21 +155,7 @@ impl Running {
                 self.phase = format!("round {round}: {received} of {} packets", self.packets);
                 (self.round, self.received) = (round, received);
                 self.rate_kbps = rate.kbps();
-                if self.course.len() == POINTS {
-                    let mut nth = 0;
-                    self.course.retain(|_| {
-                        nth += 1;
-                        nth % 2 == 0
-                    });
-                }
-                let took = (since.as_secs_f64() * 100.0).round() / 100.0;
-                let last = self.course.last().map_or(0.0, |(at, ..)| *at);
-                if self.before_s + took < last {
-                    self.before_s = last;
-                }
-                let at = self.before_s + took;
-                let kbps = (self.rate_kbps * 10.0).round() / 10.0;
-                self.course.push((at, received, kbps));
+                self.extend_course(since);
                 share(f64::from(received), f64::from(self.packets))
             }
             Progress::Of(..) | Progress::Wave { .. } => 0.0,
@@ -176,6 +163,25 @@ impl Running {
         let (base, own) = self.span;
         let progress = base + own * within;
         self.progress = self.progress.max(progress.min(0.99));
+    }
+
+    /// Adds the present packets and rate to the course, `since` its source began; a full course loses every other point.
+    fn extend_course(&mut self, since: Span) {
+        if self.course.len() == POINTS {
+            let mut nth = 0;
+            self.course.retain(|_| {
+                nth += 1;
+                nth % 2 == 0
+            });
+        }
+        let took = (since.as_secs_f64() * 100.0).round() / 100.0;
+        let last = self.course.last().map_or(0.0, |(at, ..)| *at);
+        if self.before_s + took < last {
+            self.before_s = last;
+        }
+        let at = self.before_s + took;
+        let kbps = (self.rate_kbps * 10.0).round() / 10.0;
+        self.course.push((at, self.received, kbps));
     }
 }
 

@@ -6,6 +6,7 @@
 use std::fs::DirBuilder;
 use std::net::{SocketAddr, TcpListener};
 use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -105,25 +106,10 @@ impl Daemon {
         let listener = TcpListener::bind(config.listen).map_err(refused)?;
         listener.set_nonblocking(true).map_err(refused)?;
         let address = listener.local_addr().map_err(refused)?;
-        if !config.data.exists() {
-            // Where it cannot be made, opening it says why.
-            let _ = DirBuilder::new()
-                .recursive(true)
-                .mode(0o700)
-                .create(&config.data);
-        }
-        let store = Store::open(&config.data)?;
+        let store = open_store(&config.data)?;
         let lock = store.lock_daemon()?;
         let all = Arc::new(Stations::new(&stations, config, store)?);
-        for station in all.all() {
-            let line = format!("the gateway begins: {}", station.facts.about);
-            station.log(Level::Info, &line);
-        }
-        for network in config.networks().iter().filter(|n| n.is_elsewhere()) {
-            let port = network.port.as_deref().unwrap_or_default();
-            let line = format!("{port}: whoever is on that way reads and orders what he likes");
-            all.shared().log(Level::Warning, &line);
-        }
+        log_start(config, &all);
         all.shared().delete_old();
         all.shared().delete_beyond();
         let workers = all.workers(stations)?;
@@ -195,6 +181,28 @@ impl Daemon {
 impl Drop for Daemon {
     fn drop(&mut self) {
         self.end();
+    }
+}
+
+/// The store in `folder`, which is made where it is missing, for its owner alone.
+fn open_store(folder: &Path) -> Result<Store, StoreError> {
+    if !folder.exists() {
+        // Where it cannot be made, opening it says why.
+        let _ = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    }
+    Store::open(folder)
+}
+
+/// Logs that the gateway begins, by station, and warns of lines that others may reach.
+fn log_start(config: &Config, stations: &Stations) {
+    for station in stations.all() {
+        let line = format!("the gateway begins: {}", station.facts.about);
+        station.log(Level::Info, &line);
+    }
+    for network in config.networks().iter().filter(|n| n.is_elsewhere()) {
+        let port = network.port.as_deref().unwrap_or_default();
+        let line = format!("{port}: whoever is on that way reads and orders what he likes");
+        stations.shared().log(Level::Warning, &line);
     }
 }
 

@@ -73,7 +73,27 @@ impl<N: Connector> Runner<N> {
             // The job waits in the queue while those of other nodes go on.
             patience: None,
         };
-        let mut observer = StoreObserver::of(&station, (job.id, name));
+        let fetched = self.transfer((job.id, name), &fetch_request, &mut assembly)?;
+        let report = &fetched.report;
+        if request.protocol.measures_again() && self.collector.may_come_later(report) {
+            let why = (failure(report), assembly.bytes());
+            return match no_way(&station, job.id, (node, &snapshot), why) {
+                stop @ Stop::Failed(_) => finish(&station, (job, name), &fetched).or(Err(stop)),
+                stop => Err(stop),
+            };
+        }
+        finish(&station, (job, name), &fetched)
+    }
+
+    /// Carries out the transfers of the job `id`, which the log calls `name`: they bring what `assembly` lacks.
+    fn transfer(
+        &mut self,
+        (id, name): (JobId, &str),
+        fetch_request: &FetchRequest<'_>,
+        assembly: &mut Assembly,
+    ) -> Result<Fetched, Stop> {
+        let station = self.station.clone();
+        let mut observer = StoreObserver::of(&station, (id, name));
         let (network, collector) = self.connection()?;
         let mut watched = Watched {
             network,
@@ -82,23 +102,15 @@ impl<N: Connector> Runner<N> {
             tick: &|_| {},
             recall: &|| None,
         };
-        let report = collector.fetch(&mut watched, &fetch_request, &mut assembly, &mut observer)?;
+        let report = collector.fetch(&mut watched, fetch_request, assembly, &mut observer)?;
         let course = station
-            .running_job(job.id)
+            .running_job(id)
             .map_or(Vec::new(), |running| running.course);
-        let fetched = Fetched {
-            report: &report,
-            tries: &observer.tries,
-            course: &course,
-        };
-        if request.protocol.measures_again() && collector.may_come_later(&report) {
-            let why = (failure(&report), assembly.bytes());
-            return match no_way(&station, job.id, (node, &snapshot), why) {
-                stop @ Stop::Failed(_) => finish(&station, (job, name), &fetched).or(Err(stop)),
-                stop => Err(stop),
-            };
-        }
-        finish(&station, (job, name), &fetched)
+        Ok(Fetched {
+            report,
+            tries: observer.tries,
+            course,
+        })
     }
 }
 
@@ -107,11 +119,11 @@ const TRIES: usize = 16;
 
 /// A report, and what the job's page shows of its transfers.
 #[derive(Serialize)]
-struct Fetched<'a> {
+struct Fetched {
     #[serde(flatten)]
-    report: &'a Report,
-    tries: &'a [Try],
-    course: &'a [CoursePoint],
+    report: Report,
+    tries: Vec<Try>,
+    course: Vec<CoursePoint>,
 }
 
 /// A transfer of a job: its route, and how it ended.
@@ -181,9 +193,9 @@ fn failure(report: &Report) -> String {
 fn finish(
     station: &StationState,
     (job, name): (&StoredJob, &str),
-    fetched: &Fetched<'_>,
+    fetched: &Fetched,
 ) -> Result<(), Stop> {
-    let report = fetched.report;
+    let report = &fetched.report;
     let summary = &report.outcome.summary;
     let json = serde_json::to_string(fetched).unwrap_or_default();
     let new = NewTransfer {

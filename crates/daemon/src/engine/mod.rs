@@ -201,6 +201,20 @@ fn account(station: &StationState, [before, after]: [&[(NodeId, f64)]; 2], on: (
     write_spent(station, spent.collect(), on);
 }
 
+/// What the log calls `job`: its number, and what is done.
+fn name(station: &StationState, job: &StoredJob) -> String {
+    let named = |node: &NodeId| station.facts.network.place.named(*node);
+    let task = match &job.work {
+        Work::Survey => "survey".to_owned(),
+        Work::Fetch { from } => format!("object of node {}", named(from)),
+        Work::Plan { from } => format!("plan for node {}", named(from)),
+        Work::Session(request) => {
+            format!("session of {}", count(request.sources.len(), "node"))
+        }
+    };
+    format!("job {}: {task}", job.id.0)
+}
+
 struct Runner<N: Connector> {
     connector: N,
     network: Option<N::Network>,
@@ -218,16 +232,7 @@ struct Runner<N: Connector> {
 impl<N: Connector> Runner<N> {
     /// Runs `job`, and stores how it ended.
     fn work(&mut self, job: &StoredJob) {
-        let named = |node: &NodeId| self.station.facts.network.place.named(*node);
-        let task = match &job.work {
-            Work::Survey => "survey".to_owned(),
-            Work::Fetch { from } => format!("object of node {}", named(from)),
-            Work::Plan { from } => format!("plan for node {}", named(from)),
-            Work::Session(request) => {
-                format!("session of {}", count(request.sources.len(), "node"))
-            }
-        };
-        let name = format!("job {}: {task}", job.id.0);
+        let name = name(&self.station, job);
         let begun = Instant::now();
         let ended = match &job.work {
             Work::Survey => self.survey(job, &name, 1.0),

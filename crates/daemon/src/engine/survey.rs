@@ -113,26 +113,14 @@ impl<N: Connector> Runner<N> {
             before: &|order| numbered(&station, order),
             recall: &|| None,
             tick: &|now| {
-                if let Some(Sweep { of, lasts, begun }) = sweep.get() {
-                    let begun = begun.unwrap_or(now);
-                    sweep.set(Some(Sweep {
-                        of,
-                        lasts,
-                        begun: Some(begun),
-                    }));
-                    station.progress(job.id, swept(of, now.since(begun), lasts));
+                if let Some(under_way) = sweep.get().map(|sweep: Sweep| sweep.seen(now)) {
+                    sweep.set(Some(under_way));
+                    station.progress(job.id, under_way.progress(now));
                 }
             },
         };
         let mut watch = |progress| {
-            sweep.set(match progress {
-                Progress::Sweeping { of, lasts } => Some(Sweep {
-                    of,
-                    lasts,
-                    begun: None,
-                }),
-                _ => None,
-            });
+            sweep.set(Sweep::told(&progress));
             station.progress(job.id, progress);
             Continue(())
         };
@@ -252,6 +240,30 @@ struct Sweep {
     lasts: Span,
     /// When it was first seen, by the network's time.
     begun: Option<NetworkTime>,
+}
+
+impl Sweep {
+    /// The sweep that `progress` tells of, if it does.
+    const fn told(progress: &Progress) -> Option<Self> {
+        match *progress {
+            Progress::Sweeping { of, lasts } => Some(Self {
+                of,
+                lasts,
+                begun: None,
+            }),
+            _ => None,
+        }
+    }
+    /// The sweep, which has begun by `now`.
+    fn seen(self, now: NetworkTime) -> Self {
+        let begun = self.begun.or(Some(now));
+        Self { begun, ..self }
+    }
+    /// How far it is.
+    fn progress(self, now: NetworkTime) -> Progress {
+        let time = now.since(self.begun.unwrap_or(now));
+        swept(self.of, time, self.lasts)
+    }
 }
 
 /// How far a sweep over `of` nodes is after `time` of what it lasts: as many nodes' turns.

@@ -318,24 +318,9 @@ impl<N: Connector> Runner<N> {
         let whole = result.object.is_some();
         let attempts = waves.schedule.attempts(source) + 1;
         let landing = (waves.schedule).land(source, of.start, whole, result.received);
-        let end = |state, why| Some(JobEnd { id, state, why });
         let Some(object) = &result.object else {
-            if station.interrupted_state(id) == JobState::Cancelled {
-                station.log(Level::Info, &format!("job {}: cancelled", id.0));
-                return end(JobState::Cancelled, None);
-            }
             let why = result.failure.unwrap_or_default();
-            let next = match landing {
-                Landing::Again => "it is tried again beside others",
-                _ => "it is fetched alone",
-            };
-            if landing != Landing::Again {
-                waves.schedule.take_leftover();
-                waves.alone.insert(id);
-            }
-            Counts::add(&station.counts().retries, 1);
-            station.log(Level::Warning, &format!("job {}: {why}; {next}", id.0));
-            return end(JobState::Queued, None);
+            return Some(self.end_without_object(waves, id, landing, &why));
         };
         let (summary, json) = self.report(waves, begun, of, (&result, attempts));
         let new = NewTransfer {
@@ -365,9 +350,41 @@ impl<N: Connector> Runner<N> {
             Err(why) => {
                 Counts::add(&station.counts().failures, 1);
                 station.log(Level::Warning, &format!("job {}: {why}", id.0));
-                end(JobState::Failed, Some(why.to_string()))
+                let (state, why) = (JobState::Failed, Some(why.to_string()));
+                Some(JobEnd { id, state, why })
             }
         }
+    }
+
+    /// The end of a job whose transfer brought no object, for the reason `why`: cancelled, or queued again as `landing` says.
+    fn end_without_object(
+        &self,
+        waves: &mut Waves,
+        id: JobId,
+        landing: Landing,
+        why: &str,
+    ) -> JobEnd {
+        let station = &self.station;
+        let end = |state| JobEnd {
+            id,
+            state,
+            why: None,
+        };
+        if station.interrupted_state(id) == JobState::Cancelled {
+            station.log(Level::Info, &format!("job {}: cancelled", id.0));
+            return end(JobState::Cancelled);
+        }
+        let next = match landing {
+            Landing::Again => "it is tried again beside others",
+            _ => "it is fetched alone",
+        };
+        if landing != Landing::Again {
+            waves.schedule.take_leftover();
+            waves.alone.insert(id);
+        }
+        Counts::add(&station.counts().retries, 1);
+        station.log(Level::Warning, &format!("job {}: {why}; {next}", id.0));
+        end(JobState::Queued)
     }
 
     /// The summary of a transfer that brought its object, and what its job's page shows of it.

@@ -84,6 +84,19 @@ struct JobRequest {
 }
 
 impl JobRequest {
+    /// The request in `body`, which `headers` call JSON.
+    fn read(headers: &HeaderMap, body: &[u8]) -> Result<Self, Refusal> {
+        let kind = headers.get(header::CONTENT_TYPE);
+        let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        if kind.split(';').next().map(str::trim) != Some("application/json") {
+            let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
+            return Err(Refusal::new(
+                status,
+                "expected Content-Type: application/json",
+            ));
+        }
+        serde_json::from_slice(body).map_err(|why| wrong(why.to_string()))
+    }
     /// Whether something is named that only a session has.
     fn is_of_session(&self) -> bool {
         let terms = self.policy.is_some() || self.demand.is_some() || self.demands.is_some();
@@ -204,26 +217,28 @@ pub(super) async fn jobs(State(app): State<App>, Query(part): Query<JobsPart>) -
     .await
 }
 
+/// The refusal of a request that is understood, and cannot be met.
+fn wrong(why: String) -> Refusal {
+    Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, why)
+}
+
 /// The work of a request.
 fn work(station: &StationState, kind: &str, from: &[u16]) -> Result<Vec<Work>, Refusal> {
     if kind == "survey" {
         return Ok(vec![Work::Survey]);
     }
-    let refused = |why: String| Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, why);
     let place = &station.facts.network.place;
     let one = |from: &u16| {
-        let node = NodeId::new(*from).map_err(|why| refused(format!("from: {why}")))?;
-        place
-            .index_of(node)
-            .map_err(|why| refused(why.to_string()))?;
+        let node = NodeId::new(*from).map_err(|why| wrong(format!("from: {why}")))?;
+        place.index_of(node).map_err(|why| wrong(why.to_string()))?;
         match station.facts.network.is_station(node) {
-            true => Err(refused(format!("node {node} is the base station"))),
+            true => Err(wrong(format!("node {node} is the base station"))),
             false if kind == "plan" => Ok(Work::Plan { from: node }),
             false => Ok(Work::Fetch { from: node }),
         }
     };
     match from.len() > place.ids.len() {
-        true => Err(refused("more nodes than the network has".to_owned())),
+        true => Err(wrong("more nodes than the network has".to_owned())),
         false => from.iter().map(one).collect(),
     }
 }
@@ -244,18 +259,7 @@ pub(super) fn everyone(station: &StationState) -> Vec<u16> {
 }
 
 pub(super) async fn submit(State(app): State<App>, headers: HeaderMap, body: Bytes) -> Answer {
-    let kind = headers.get(header::CONTENT_TYPE);
-    let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    if kind.split(';').next().map(str::trim) != Some("application/json") {
-        let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
-        return Err(Refusal::new(
-            status,
-            "expected Content-Type: application/json",
-        ));
-    }
-    let wrong = |why: String| Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, why);
-    let request: JobRequest =
-        serde_json::from_slice(&body).map_err(|why| wrong(why.to_string()))?;
+    let request = JobRequest::read(&headers, &body)?;
     let (priority, station) = (request.priority, request.station.clone());
     if request.kind == Kind::Session {
         if request.from.is_some() {

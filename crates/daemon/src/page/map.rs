@@ -355,21 +355,6 @@ fn map(
     if let Marked::Route(route) = look.marked {
         drawn.extend(paths(route));
     }
-    let positions = facts.network.positions.as_ref().map(|positions| {
-        let place = |p: &thalweg_planner::Place| Place {
-            x_m: p.x_m,
-            y_m: p.y_m,
-            floor: p.floor,
-        };
-        positions.iter().map(place).collect()
-    });
-    let places = match (positions, links) {
-        (Some(positions), _) => Places::Known(positions),
-        (None, Some((links, channel))) => {
-            by_links(links, channel, style.hops.as_deref().unwrap_or(&[]))
-        }
-        (None, None) => Places::Columns(columns(ids.len())),
-    };
     let subtitle = match links {
         Some((links, channel)) => {
             let heard = count(links.summary(channel).heard_pairs, "link");
@@ -382,11 +367,29 @@ fn map(
         title: facts.network.place.name.clone(),
         subtitle,
         width,
-        places,
+        places: places(facts, links, style.hops.as_deref().unwrap_or(&[])),
         nodes: nodes.map(|(index, id)| style.node(index, *id)).collect(),
         links: drawn,
         legend: legend(look, links.map(|_| style.deepest)),
         charts: Vec::new(),
+    }
+}
+
+/// Where nodes are drawn: where they stand, else near those that they hear, else in columns. `far` has their hops.
+fn places(
+    facts: &Facts,
+    links: Option<(&LinkQualities, Channel)>,
+    far: &[Option<usize>],
+) -> Places {
+    let place = |p: &thalweg_planner::Place| Place {
+        x_m: p.x_m,
+        y_m: p.y_m,
+        floor: p.floor,
+    };
+    match (&facts.network.positions, links) {
+        (Some(positions), _) => Places::Known(positions.iter().map(place).collect()),
+        (None, Some((links, channel))) => by_links(links, channel, far),
+        (None, None) => Places::Columns(columns(facts.network.place.ids.len())),
     }
 }
 

@@ -63,18 +63,7 @@ pub(crate) fn network(
         (choice(stations, station, "/map"))
         (options(station, shown, &look))
         @if let Some(wanted) = wanted {
-            p role="status" {
-                @match found[..] {
-                    [] => { "No node is called " strong { (wanted) } "." }
-                    _ => { (count(found.len(), "node")) " found: "
-                        @for index in &found {
-                            @if let Some(id) = place.ids.get(*index) {
-                                (super::node_link(stations, *id, station.network())) " "
-                            }
-                        }
-                    }
-                }
-            }
+            (findings(stations, station, (wanted, &found)))
         }
         div #map data-live { (figure(station, &look)) }
         div.row #survey data-live { (survey(station)) }
@@ -99,6 +88,29 @@ fn find(station: &StationState, wanted: &str) -> Vec<usize> {
     all.filter(|(_, id)| is_it(id))
         .map(|(index, _)| index)
         .collect()
+}
+
+/// The nodes that a search for `wanted` found.
+fn findings(
+    stations: &Stations,
+    station: &StationState,
+    (wanted, found): (&str, &[usize]),
+) -> Markup {
+    let ids = &station.facts.network.place.ids;
+    html! {
+        p role="status" {
+            @match found {
+                [] => { "No node is called " strong { (wanted) } "." }
+                _ => { (count(found.len(), "node")) " found: "
+                    @for index in found {
+                        @if let Some(id) = ids.get(*index) {
+                            (super::node_link(stations, *id, station.network())) " "
+                        }
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// What the map is to show. The script sends it as soon as something changes.
