@@ -1,6 +1,8 @@
-//! `thalweg gateway`: the daemon with its page, over a base station's line or a simulated network.
+//! `thalweg gateway`: the daemon with its page, over a base station's line or a simulated network. Tests: at the end, and
+//! `crates/cli/tests/all/gateway/`.
 
 use std::io::{self, Write};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::slice;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -40,8 +42,8 @@ pub(crate) fn run(args: &GatewayArgs) -> Result<(), Failure> {
     let stations = stations(&mut config, args)?;
     let stop = Interrupt::on_signals();
     let daemon = Daemon::start_all(&config, stations)?;
-    let address = daemon.address();
-    let line = format!("thalweg: the page is at http://{address}/ (Ctrl-C ends it)");
+    let page = page_at(daemon.address());
+    let line = format!("thalweg: the page is at {page} (Ctrl-C ends it)");
     // Standard error may be closed.
     let _ = writeln!(io::stderr(), "{line}");
     let mut service = Service::ready();
@@ -56,6 +58,18 @@ pub(crate) fn run(args: &GatewayArgs) -> Result<(), Failure> {
         true => Ok(()),
         false => Err(Failure::job("the gateway broke down")),
     }
+}
+
+/// Where a browser finds the page of a gateway that listens at `address`. One that listens everywhere has no address that
+/// can be opened: this machine's own is named.
+fn page_at(address: SocketAddr) -> String {
+    let own: IpAddr = match address.ip() {
+        ip if !ip.is_unspecified() => return format!("http://{address}/"),
+        IpAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
+    };
+    let own = SocketAddr::new(own, address.port());
+    format!("http://{own}/, and at every other address of this machine")
 }
 
 /// The networks of `config`, with their testbeds.
@@ -229,5 +243,25 @@ impl From<StartError> for Failure {
             why @ (StartError::NoToken(_) | StartError::Stations(_)) => Self::input(why),
             why => Self::job(why),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_is_told_at_an_address_that_opens() {
+        let told = |address: &str| page_at(address.parse().unwrap());
+        assert_eq!(told("127.0.0.1:8654"), "http://127.0.0.1:8654/");
+        assert_eq!(told("192.0.2.7:80"), "http://192.0.2.7:80/");
+        assert_eq!(told("[::1]:8654"), "http://[::1]:8654/");
+        let everywhere = "and at every other address of this machine";
+        let v4 = format!("http://127.0.0.1:8654/, {everywhere}");
+        assert_eq!(told("0.0.0.0:8654"), v4);
+        assert_eq!(
+            told("[::]:8654"),
+            format!("http://[::1]:8654/, {everywhere}")
+        );
     }
 }
