@@ -39,7 +39,7 @@ newest=${all[-1]}
 venv build "$newest" 'maturin>=1.9,<2'
 rm -rf "$work/wheels"
 # What the command line was built of is not built again: .ci/run asks for the same features.
-"$work/build/bin/maturin" build --quiet --release --locked --features beside-cli --manifest-path python/Cargo.toml --out "$work/wheels"
+"$work/build/bin/maturin" build --quiet --release --locked --features beside-cli --compression-level 9 --manifest-path python/Cargo.toml --out "$work/wheels"
 wheel=$(echo "$work"/wheels/*.whl)
 bytes=$(stat -c %s "$wheel")
 printf '%s, %s bytes\n' "${wheel##*/}" "$bytes"
