@@ -76,7 +76,7 @@ pub struct Config {
     pub store: StoreConfig,
 }
 
-/// Ways to base stations. A line has no cipher and no password: who is on the way reads and orders what he likes.
+/// Ways to base stations. A line has no cipher and no password: anyone on that network can read objects and give orders.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LineConfig {

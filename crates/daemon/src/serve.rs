@@ -201,7 +201,7 @@ fn log_start(config: &Config, stations: &Stations) {
     }
     for network in config.networks().iter().filter(|n| n.is_elsewhere()) {
         let port = network.port.as_deref().unwrap_or_default();
-        let line = format!("{port}: whoever is on that way reads and orders what he likes");
+        let line = format!("{port}: anyone on that network can read objects and give orders");
         stations.shared().log(Level::Warning, &line);
     }
 }

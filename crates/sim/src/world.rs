@@ -196,7 +196,7 @@ impl<A: Air> World<A> {
         }
     }
 
-    /// Lets `what` happen; says what of it is for an engine, or for whoever looks at frames.
+    /// Carries out `what`; returns what of it is for an engine or for an observer of frames.
     #[inline]
     fn happen(&mut self, what: Event) -> Option<Next> {
         match what {

@@ -222,7 +222,7 @@ impl Probes {
         Network::new(environment, std::slice::from_ref(board), probes, seed).map(Self)
     }
 
-    /// Node `n` does as it is told from now on.
+    /// Gives node `n` the order `order`.
     pub fn command(&mut self, n: usize, order: Order) {
         self.0.command(n, order);
     }

@@ -20,5 +20,6 @@ mod objects;
 mod report;
 mod resume;
 mod station;
+mod streams;
 mod sweep;
 mod whole_network;

@@ -63,7 +63,7 @@ pub enum SimError {
         at: SimTime,
     },
     /// A node has booted, and [`Network::restart_with`](super::Network::restart_with) was not called.
-    #[error("node {node} starts anew, and nobody says with which engine")]
+    #[error("node {node} restarts, and no engine was given for it")]
     NoEngine {
         /// Which.
         node: usize,

@@ -297,7 +297,7 @@ impl<A: Air> World<A> {
         self.queue.push(end, Rank::AirEnd, Event::AirEnd { frame });
     }
 
-    /// Whom radio `n`'s frame is addressed to, and which radio that is; nobody where no node filters addresses.
+    /// The address that radio `n`'s frame is for, and the radio that has it; none where no node filters addresses.
     fn addressee(&self, n: usize, mpdu: &[u8]) -> (Option<NodeId>, Option<usize>) {
         if self.by_address.is_empty() {
             return (None, None);

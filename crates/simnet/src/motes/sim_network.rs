@@ -58,7 +58,7 @@ impl<E: Engine> SimNetwork<E> {
     pub(super) fn before_orders(&mut self, what: impl Fn(&mut Simulation<E>) + Send + 'static) {
         self.before_order = Some(Box::new(what));
     }
-    /// Whoever orders sees to the numbers of a secured network's floods.
+    /// The caller gives the floods of a secured network their numbers.
     #[must_use]
     pub(crate) fn numbered_by_caller(self) -> Self {
         Self {
