@@ -178,7 +178,7 @@ def far_line(program, work):
                 break
         late.cancel()
         gateway.kill()
-    check("WARN" in told and "whoever is on that way" in told, f"with leave it is warned of: {told}")
+    check("WARN" in told and "anyone on that network can read" in told, f"with leave it is warned of: {told}")
 
 
 def read_only(program, work):
