@@ -360,19 +360,21 @@ impl Search<'_> {
     fn chain(&self, table: &Table, order: &[usize], taken: &[bool]) -> Option<(f64, Vec<usize>)> {
         let nodes = self.expected.nodes();
         let hops = order.len() - 1;
-        let mut before: Vec<Vec<usize>> = vec![vec![usize::MAX; nodes]; hops + 1];
+        let mut before: Vec<Vec<usize>> = vec![vec![usize::MAX; nodes]; hops];
         let mut cost = vec![f64::INFINITY; nodes];
         cost[self.source] = 0.0;
-        for stage in 1..=hops {
+        for stage in 1..hops {
             let mut next = vec![f64::INFINITY; nodes];
             for from in (0..nodes).filter(|&from| cost[from].is_finite()) {
                 for &(to, hop) in table.hops(order[stage], order[stage - 1], from) {
-                    let last = stage == hops;
-                    if (to == self.sink) != last || to == self.source || taken[to] {
-                        continue;
-                    }
                     let total = cost[from] + hop;
-                    if total < next[to] && !on_the_way(&before, stage - 1, from, to) {
+                    // The cheap questions first.
+                    if total < next[to]
+                        && to != self.sink
+                        && to != self.source
+                        && !taken[to]
+                        && !on_the_way(&before, stage - 1, from, to)
+                    {
                         next[to] = total;
                         before[stage][to] = from;
                     }
@@ -380,12 +382,20 @@ impl Search<'_> {
             }
             cost = next;
         }
-        let total = cost[self.sink];
+        let (mut total, mut last) = (f64::INFINITY, self.sink);
+        for from in (0..nodes).filter(|&from| cost[from].is_finite()) {
+            let hop = table.hop(order[hops], order[hops - 1], from, self.sink);
+            let there = cost[from] + hop.unwrap_or(f64::INFINITY);
+            if there < total {
+                (total, last) = (there, from);
+            }
+        }
         if !total.is_finite() {
             return None;
         }
         let mut chain = vec![self.sink; hops + 1];
-        for stage in (1..=hops).rev() {
+        chain[hops - 1] = last;
+        for stage in (1..hops).rev() {
             chain[stage - 1] = before[stage][chain[stage]];
         }
         Some((total, chain))

@@ -58,6 +58,9 @@ fn cost(forth: f64, back: f64, transfer: &Transfer) -> f64 {
     data / forth + rounds * control / (forth * back) / block
 }
 
+/// Frames received and sent over a link, by channel.
+type Counts = [(f64, f64); Channel::COUNT];
+
 /// The least cost from node to node over the channels, and the channels by cost.
 struct Costs<'a> {
     links: &'a LinkQualities,
@@ -136,6 +139,15 @@ impl<'a> Costs<'a> {
     /// there and on all channels. A direction in which nothing was heard is taken from the other where that was measured:
     /// a few beacons may all be lost, or the report on them.
     fn delivery(&self, from: usize, to: usize, on: Channel) -> f64 {
+        self.delivery_by(&self.counts(from, to), [from, to], on)
+    }
+
+    /// What was counted of a link, by channel.
+    fn counts(&self, from: usize, to: usize) -> Counts {
+        std::array::from_fn(|at| self.counted(from, to, Channel::from_index(at)))
+    }
+
+    fn delivery_by(&self, counts: &Counts, [from, to]: [usize; 2], on: Channel) -> f64 {
         let model = &self.request.model;
         let here = self.links.quality(from, to, on);
         let Some(known) = here.or(self.links.quality(to, from, on)) else {
@@ -151,9 +163,8 @@ impl<'a> Costs<'a> {
             Some(_) => PRIOR_FRAMES,
             None => UNHEARD_FRAMES,
         };
-        let (here, here_sent) = self.counted(from, to, on);
-        let all = Channel::all().map(|channel| self.counted(from, to, channel));
-        let (received, sent) = all.fold((here, here_sent), |a, b| (a.0 + b.0, a.1 + b.1));
+        let sum = |a: (f64, f64), b: &(f64, f64)| (a.0 + b.0, a.1 + b.1);
+        let (received, sent) = counts.iter().fold(counts[on.index()], sum);
         // Of a node without a report half is taken.
         let there = f64::from(!self.has_reported[to]);
         let frames = prior + sent + there;
@@ -175,26 +186,35 @@ impl<'a> Costs<'a> {
     }
 
     fn on(&self, from: usize, to: usize, channel: Channel) -> f64 {
-        let (forth, back) = (
-            self.delivery(from, to, channel),
-            self.delivery(to, from, channel),
-        );
-        cost(forth, back, &self.request.transfer) + self.call(from, to)
-    }
-
-    /// What the call over a hop takes, in seconds a packet: the channel of calls must carry it, too. Where that was not
-    /// measured, it is taken to.
-    fn call(&self, from: usize, to: usize) -> f64 {
-        let control = (self.request.control).filter(|on| self.links.channels().contains(*on));
-        let Some(control) = control else { return 0.0 };
-        let both = self.delivery(from, to, control) * self.delivery(to, from, control);
-        CALL_FRAMES.as_secs_f64()
-            / both.max(SILENT)
-            / f64::from(self.request.transfer.packets.max(1))
+        self.each(from, to, &[channel])
     }
     fn least(&self, from: usize, to: usize) -> f64 {
-        let each = self.channels.iter().map(|on| self.on(from, to, *on));
-        each.fold(f64::INFINITY, f64::min)
+        self.each(from, to, &self.channels)
+    }
+    /// The least cost over `channels`: what was counted is looked up once.
+    fn each(&self, from: usize, to: usize, channels: &[Channel]) -> f64 {
+        let (forth, back) = (self.counts(from, to), self.counts(to, from));
+        let delivery = |on: Channel| {
+            (
+                self.delivery_by(&forth, [from, to], on),
+                self.delivery_by(&back, [to, from], on),
+            )
+        };
+        let transfer = &self.request.transfer;
+        // The channel of calls must carry them, too. Where it was not measured, it is taken to.
+        let control = (self.request.control).filter(|on| self.links.channels().contains(*on));
+        let call = control.map_or(0.0, |control| {
+            let (forth, back) = delivery(control);
+            // What the call over a hop takes, in seconds a packet.
+            CALL_FRAMES.as_secs_f64()
+                / (forth * back).max(SILENT)
+                / f64::from(transfer.packets.max(1))
+        });
+        let costs = channels.iter().map(|on| {
+            let (forth, back) = delivery(*on);
+            cost(forth, back, transfer) + call
+        });
+        costs.fold(f64::INFINITY, f64::min)
     }
     /// The nodes that `from` reaches at all.
     fn reached(&self, from: usize) -> Vec<usize> {

@@ -1,7 +1,6 @@
 //! Bounds on what a chain can deliver, by which the search is cut short.
 
 use super::{Search, LEAST};
-use thalweg_units::Channel;
 
 /// A lower bound on a chain's cost on an order of channels: the cheapest walk, which may pass a node twice. Most orders
 /// begin as the one before did, so its costs are reused.
@@ -47,10 +46,8 @@ impl Bounds {
         self.order.extend_from_slice(&order[..hops]);
         let mut least = f64::INFINITY;
         for (from, &cost) in self.costs[hops - 1].iter().enumerate() {
-            let row = table.hops(order[hops], order[hops - 1], from);
-            let last = row.binary_search_by_key(&self.sink, |&(to, _)| to);
-            if let Ok(at) = last {
-                least = least.min(cost + row[at].1);
+            if let Some(hop) = table.hop(order[hops], order[hops - 1], from, self.sink) {
+                least = least.min(cost + hop);
             }
         }
         least
@@ -72,28 +69,39 @@ impl Table {
             reverse_cost,
             ..
         } = search;
-        let hop = |from: usize, forth: Channel, back: Channel| {
-            let reached = expected.reached(from, forth).iter();
-            reached
-                .filter(|(_, reach)| reach.delivery > LEAST)
-                .map(|&(to, reach)| {
-                    let back = expected.link(to, from, back).map_or(0.0, |r| r.delivery);
-                    let cost = -libm::log(reach.delivery.min(1.0))
-                        - reverse_cost * libm::log(back.clamp(1e-3, 1.0));
-                    (to, cost)
-                })
-                .collect()
-        };
-        let mut rows = Vec::new();
+        let (mut rows, nodes) = (Vec::new(), expected.nodes());
         for &forth in channels {
+            // Who is reached from each node, and what that costs.
+            let reached: Vec<Vec<(usize, f64)>> = (0..nodes)
+                .map(|from| {
+                    let reached = expected.reached(from, forth).iter();
+                    reached
+                        .filter(|(_, reach)| reach.delivery > LEAST)
+                        .map(|&(to, reach)| (to, -libm::log(reach.delivery.min(1.0))))
+                        .collect()
+                })
+                .collect();
             for &back in channels {
-                rows.push((0..expected.nodes()).map(|n| hop(n, forth, back)).collect());
+                let with_back = |from: usize| {
+                    let hops = reached[from].iter().map(|&(to, cost)| {
+                        let back = expected.link(to, from, back).map_or(0.0, |r| r.delivery);
+                        (to, cost - reverse_cost * libm::log(back.clamp(1e-3, 1.0)))
+                    });
+                    hops.collect()
+                };
+                rows.push((0..nodes).map(with_back).collect());
             }
         }
         Self {
             channels: channels.len(),
             rows,
         }
+    }
+    /// What one hop costs, where it is one.
+    pub(super) fn hop(&self, forth: usize, back: usize, from: usize, to: usize) -> Option<f64> {
+        let row = self.hops(forth, back, from);
+        let at = row.binary_search_by_key(&to, |&(to, _)| to).ok()?;
+        Some(row[at].1)
     }
     pub(super) fn hops(&self, forth: usize, back: usize, from: usize) -> &[(usize, f64)] {
         &self.rows[forth * self.channels + back][from]

@@ -32,6 +32,26 @@ enum State {
     In { node: usize },
 }
 
+/// The states reached, each with the place of the one it was reached from.
+struct Reached {
+    states: Vec<(State, Option<usize>)>,
+    is_seen: Vec<bool>,
+}
+
+impl Reached {
+    /// Adds a state that follows the one at `at`, once.
+    fn add(&mut self, state: State, at: usize, slot: usize) {
+        if !std::mem::replace(&mut self.is_seen[slot], true) {
+            self.states.push((state, Some(at)));
+        }
+    }
+    /// Whether the way to the state at `at` goes through `node`.
+    fn is_on_the_way(&self, at: usize, node: usize) -> bool {
+        let mut way = std::iter::successors(Some(at), |&at| self.states[at].1);
+        way.any(|at| matches!(self.states[at].0, State::Out { node: here, .. } if here == node))
+    }
+}
+
 #[derive(Clone)]
 struct Paths<'a> {
     query: &'a Query<'a>,
@@ -124,72 +144,75 @@ impl Paths<'_> {
             State::Out { node, layer } => layer * nodes + node,
             State::In { node } => query.hops * nodes + node,
         };
-        // The states reached, each with the place of the one it was reached from.
         let (node, layer) = (query.source, 0);
-        let mut reached = vec![(State::Out { node, layer }, None)];
-        let mut seen = vec![false; (query.hops + 1) * nodes];
-        seen[slot(reached[0].0)] = true;
-        let mut next = 0;
-        while next < reached.len() {
-            let at = next;
-            next += 1;
-            let Some(onward) = self.onward(ordered, &reached, at) else {
-                return Some(chain(&reached, at));
-            };
-            for state in onward {
-                if !std::mem::replace(&mut seen[slot(state)], true) {
-                    reached.push((state, Some(at)));
-                }
+        let start = State::Out { node, layer };
+        let mut reached = Reached {
+            states: vec![(start, None)],
+            is_seen: vec![false; (query.hops + 1) * nodes],
+        };
+        reached.is_seen[slot(start)] = true;
+        let mut at = 0;
+        while at < reached.states.len() {
+            if self.leads_to_sink(ordered, &mut reached, at, &slot) {
+                return Some(chain(&reached.states, at));
             }
+            at += 1;
         }
         None
     }
-    /// The states that follow the one at `at`; none where the sink does.
-    fn onward(
+    /// Whether the sink follows the state at `at`; the states that follow it are reached where it does not.
+    fn leads_to_sink(
         &self,
         ordered: &[Vec<usize>],
-        reached: &[(State, Option<usize>)],
+        reached: &mut Reached,
         at: usize,
-    ) -> Option<Vec<State>> {
+        slot: &impl Fn(State) -> usize,
+    ) -> bool {
         let query = self.query;
-        let (node, layer) = match reached[at].0 {
+        let (node, layer) = match reached.states[at].0 {
             State::Out { node, layer } => (node, layer),
             // Undo the hop that led here.
             State::In { node } => {
                 let used = self.used[node].filter(|used| used.prev != query.source);
-                let before = used.map(|Used { prev, layer, .. }| State::Out {
-                    node: prev,
-                    layer: layer - 1,
-                });
-                return Some(before.into_iter().collect());
+                if let Some(Used { prev, layer, .. }) = used {
+                    let (node, layer) = (prev, layer - 1);
+                    let before = State::Out { node, layer };
+                    reached.add(before, at, slot(before));
+                }
+                return false;
             }
         };
         let (used, beyond) = (self.used[node], layer + 1);
-        let mut onward = Vec::new();
         for &next in &ordered[node] {
             if next == query.sink {
                 let is_new = used.is_none_or(|used| used.next != query.sink);
                 if beyond == query.hops && is_new {
-                    return None;
+                    return true;
                 }
                 continue;
             }
             match self.used[next] {
                 Some(there) if there.layer == beyond && there.prev != node => {
-                    onward.push(State::In { node: next });
+                    let back = State::In { node: next };
+                    reached.add(back, at, slot(back));
                 }
-                None if query.fits(next, beyond) && !on_the_way(reached, at, next) => {
+                None if query.fits(next, beyond) => {
                     let (node, layer) = (next, beyond);
-                    onward.push(State::Out { node, layer });
+                    let out = State::Out { node, layer };
+                    // Most were seen; the way back to the source is long.
+                    if !reached.is_seen[slot(out)] && !reached.is_on_the_way(at, node) {
+                        reached.add(out, at, slot(out));
+                    }
                 }
                 _ => {}
             }
         }
         // Its onward hop is undone: the path to here may do without it.
         if used.is_some() {
-            onward.push(State::In { node });
+            let back = State::In { node };
+            reached.add(back, at, slot(back));
         }
-        Some(onward)
+        false
     }
     /// Undoes and adds the hops of an augmenting path.
     fn apply(&mut self, steps: &[State]) {
@@ -239,12 +262,6 @@ impl Paths<'_> {
         }
         self.count += 1;
     }
-}
-
-/// Whether the way to the state at `at` goes through `node`.
-fn on_the_way(reached: &[(State, Option<usize>)], at: usize, node: usize) -> bool {
-    let mut way = std::iter::successors(Some(at), |&at| reached[at].1);
-    way.any(|at| matches!(reached[at].0, State::Out { node: here, .. } if here == node))
 }
 
 /// The states on the way to the one at `at`, first to last.
