@@ -125,6 +125,7 @@ class Soak:
         # Of the gateway, in a round after the first ones.
         self.kill_rate = arguments.kills_a_year / (365 * ROUNDS_A_DAY)
         self.testbed, self.program, self.is_simulated = arguments.testbed, arguments.program, arguments.simulated
+        self.protocol = arguments.protocol
         # What each simulated node sends, by its digest.
         self.sent = {}
         self.work = tempfile.mkdtemp(prefix="thalweg-soak-")
@@ -159,7 +160,7 @@ class Soak:
         with open(self.config, "w") as file:
             file.write(
                 f"[store]\nkeep_days = {KEEP_DAYS}\nhistory_days = {HISTORY_DAYS}\nreserve_bytes = 16000000\n"
-                f'[network]\ntestbed = "{self.testbed}"\n{network}\n'
+                f'[transfers]\nprotocol = "{self.protocol}"\n[network]\ntestbed = "{self.testbed}"\n{network}\n'
             )
             if self.broker:
                 file.write(f'[mqtt]\nhost = "127.0.0.1"\nport = {self.broker.port}\n')
@@ -411,6 +412,7 @@ def main():
     of.add_argument("--seed", type=int, default=1)
     of.add_argument("--verbose", action="store_true")
     of.add_argument("--testbed", default="floor21")
+    of.add_argument("--protocol", default="thalweg", help="p3-best plans in half of the time")
     of.add_argument("--simulated", action="store_true", help="the network within the gateway, instead of a line")
     arguments = of.parse_args()
     # An end from outside is an end, too: what was begun goes with it.

@@ -148,6 +148,8 @@ impl Disk {
     pub(super) fn blame(&self, why: &StoreError) {
         let mut state = self.state();
         state.faults += 1;
+        // What is free is read anew: no job begins on a disk that is full now.
+        state.free = None;
         let text = Some(why.to_string());
         let fault = match why {
             StoreError::Io { .. } => &mut state.objects,

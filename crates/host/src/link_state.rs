@@ -140,7 +140,7 @@ impl LinkState {
         let links = self.links.clone();
         let mut surveys = vec![PastSurvey { links, at }];
         surveys.extend(earlier);
-        let history = History::of(surveys);
+        let history = History::of(surveys, self.place.floor);
         Self { history, ..self }.as_of(at)
     }
     /// The same with the observations of transfers in `before`.
@@ -158,7 +158,7 @@ impl LinkState {
     pub fn as_of(&self, now: NetworkTime) -> Self {
         let mut view = self.clone();
         view.age = self.history.age(now);
-        if let Some(picture) = self.history.picture(now, self.place.floor) {
+        if let Some(picture) = self.history.picture(now) {
             let rule = RouteRequest::new(0, self.sink).trusting(picture.model).rule;
             let wanted = self.wanted.clone();
             let (channels, routing) = choose_channels(&picture.links, &rule, wanted);

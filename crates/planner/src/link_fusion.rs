@@ -10,7 +10,7 @@ use crate::bisect;
 use crate::calibration::STRONG_DB;
 use crate::link_model::LinkModel;
 use crate::links::{LinkQualities, LinkQuality};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use thalweg_units::{Channel, Db, Dbm, Duration};
 
 /// How many surveys and sightings of a link count at most, the newest: each more would count less than a tenth.
@@ -62,13 +62,17 @@ struct Reading {
     prr: f64,
     sent: Option<u32>,
     age: Duration,
+    /// How much of what changes has changed since, 0..=1.
+    changed: f64,
 }
 
 /// A survey as readings.
 struct Source<'a> {
-    links: &'a LinkQualities,
     model: &'a LinkModel,
     age: Duration,
+    changed: f64,
+    /// Per channel and sender: the receivers in order, and the reading where it has a level.
+    rows: Vec<Vec<Vec<(usize, Option<Reading>)>>>,
     /// Per channel and node: whether it was heard, and whether it heard anybody.
     took_part: Vec<Vec<(bool, bool)>>,
 }
@@ -86,10 +90,24 @@ impl<'a> Source<'a> {
             }
             took_part
         };
+        let (age, changed) = (of.age, changed_share(of.age));
+        let read = |(to, quality): (usize, LinkQuality)| {
+            let reading = model.power(&quality).map(|power| Reading {
+                level: power.0,
+                prr: quality.prr,
+                sent: quality.sent,
+                age,
+                changed,
+            });
+            (to, reading)
+        };
+        let row = |from, channel| of.links.heard_from(from, channel).map(read).collect();
+        let rows = |channel| (0..nodes).map(|from| row(from, channel)).collect();
         Self {
-            links: of.links,
             model,
-            age: of.age,
+            age,
+            changed,
+            rows: Channel::all().map(rows).collect(),
             took_part: Channel::all().map(on).collect(),
         }
     }
@@ -97,16 +115,9 @@ impl<'a> Source<'a> {
     /// The level of a link in this survey. One that was not heard, though both nodes took part, was below the level that may
     /// be missed.
     fn reading(&self, from: usize, to: usize, channel: Channel) -> Option<Reading> {
-        let age = self.age;
-        if let Some(quality) = self.links.quality(from, to, channel) {
-            let level = self.model.power(&quality)?.0;
-            let (prr, sent) = (quality.prr, quality.sent);
-            return Some(Reading {
-                level,
-                prr,
-                sent,
-                age,
-            });
+        let row = self.rows[channel.index()].get(from)?;
+        if let Ok(at) = row.binary_search_by_key(&to, |(to, _)| *to) {
+            return row[at].1;
         }
         let nodes = &self.took_part[channel.index()];
         let both = nodes.get(from)?.0 && nodes.get(to)?.1;
@@ -114,7 +125,8 @@ impl<'a> Source<'a> {
             level: self.model.unheard().0,
             prr: 0.0,
             sent: None,
-            age,
+            age: self.age,
+            changed: self.changed,
         })
     }
 }
@@ -122,7 +134,21 @@ impl<'a> Source<'a> {
 impl FusedLinks {
     /// The links by `newest`, surveys before it and what transfers saw, for radios with this effective `floor`.
     pub fn of(newest: Dated<'_>, earlier: &[Dated<'_>], seen: &[Sighting], floor: Dbm) -> Self {
-        let mut model = LinkModel::learned(newest.links, floor);
+        Self::by(
+            LinkModel::learned(newest.links, floor),
+            newest,
+            earlier,
+            seen,
+        )
+    }
+
+    /// The same with the `model` that was learned of the newest survey before.
+    pub fn by(
+        mut model: LinkModel,
+        newest: Dated<'_>,
+        earlier: &[Dated<'_>],
+        seen: &[Sighting],
+    ) -> Self {
         let links = newest.links.clone();
         if earlier.is_empty() {
             model.ageing = model.since(&links, newest.age);
@@ -173,6 +199,7 @@ impl FusedLinks {
             prr: 0.0,
             sent: None,
             age: survey.age,
+            changed: changed_share(survey.age),
         };
         let ages: Vec<Reading> = surveys.iter().map(of_age).collect();
         fused.model.unknown = spread.mean(&ages, spread.change).unknown;
@@ -191,16 +218,18 @@ fn by_link(seen: &[Sighting]) -> BTreeMap<(usize, usize, Channel), Vec<&Sighting
 
 /// Calls `visit` with every link that any of `sources` heard.
 fn for_each_link(sources: &[Source<'_>], mut visit: impl FnMut(usize, usize, Channel)) {
-    let nodes = sources.first().map_or(0, |source| source.links.nodes());
+    let nodes = sources
+        .first()
+        .map_or(0, |source| source.took_part[0].len());
+    let mut receivers: Vec<usize> = Vec::new();
     for channel in Channel::all() {
         for from in 0..nodes {
-            let heard = sources
-                .iter()
-                .flat_map(|s| s.links.heard_from(from, channel));
-            let receivers: BTreeSet<usize> = heard.map(|(to, _)| to).collect();
-            receivers
-                .into_iter()
-                .for_each(|to| visit(from, to, channel));
+            let rows = sources.iter().map(|s| &s.rows[channel.index()][from]);
+            receivers.clear();
+            receivers.extend(rows.flatten().map(|(to, _)| to));
+            receivers.sort_unstable();
+            receivers.dedup();
+            receivers.iter().for_each(|to| visit(from, *to, channel));
         }
     }
 }
@@ -276,7 +305,7 @@ impl Spread {
     }
     /// The mean of `readings`, one or more, of a link that changes so.
     fn mean(&self, readings: &[Reading], change: f64) -> Mean {
-        let changed = |reading: &Reading| change * changed_share(reading.age);
+        let changed = |reading: &Reading| change * reading.changed;
         // A reading differs from what is to come by either's change.
         let weight = |reading: &Reading| 1.0 / (self.reading + 2.0 * changed(reading)).max(1e-9);
         let all: f64 = readings.iter().map(weight).sum();
@@ -287,7 +316,7 @@ impl Spread {
                 .sum()
         };
         let of_readings = mean(&|w, reading| w * w * (self.reading + changed(reading)));
-        let old = mean(&|w, reading| w * changed_share(reading.age));
+        let old = mean(&|w, reading| w * reading.changed);
         Mean {
             level: mean(&|w, reading| w * reading.level),
             prr: mean(&|w, reading| w * reading.prr).clamp(0.0, 1.0),
@@ -325,6 +354,7 @@ impl LinkModel {
             prr: share,
             sent: Some(sighting.sent.min(COUNTED)),
             age: sighting.age,
+            changed: changed_share(sighting.age),
         }
     }
 

@@ -74,7 +74,7 @@ pub(super) fn serve<N: Connector>(
                 continue;
             }
             Err(Stop::Failed(why)) => tracing::error!("{why}"),
-            Ok(()) | Err(Stop::Interrupted | Stop::Blocked(_)) => {}
+            Ok(()) | Err(Stop::Interrupted | Stop::Blocked(_) | Stop::Full(_)) => {}
         }
         runner.station.write_ends();
         runner.station.delete_old();
@@ -220,7 +220,7 @@ struct Runner<N: Connector> {
     network: Option<N::Network>,
     collector: Collector,
     pauses: std::array::IntoIter<u64, 6>,
-    /// A job, and how often it lost the line.
+    /// A job, and how often it lost the line or found the disk full.
     losses: (JobId, u32),
     /// When links were last measured because the station was idle.
     refreshed: Option<Instant>,
@@ -244,6 +244,16 @@ impl<N: Connector> Runner<N> {
         let (state, why) = match ended {
             Ok(()) => (JobState::Done, None),
             Err(Stop::Failed(why)) => (JobState::Failed, Some(why)),
+            Err(Stop::Full(why)) => {
+                station.note_store_fault(&why);
+                // What a session brought is not sent again. A disk that has room for the queue alone is no reason to
+                // fetch for ever.
+                let is_end = matches!(job.work, Work::Session(_)) || self.is_hopeless(job.id);
+                match is_end {
+                    true => (JobState::Failed, Some(why.to_string())),
+                    false => (station.interrupted_state(job.id), None),
+                }
+            }
             Err(Stop::Interrupted) => (station.interrupted_state(job.id), None),
             Err(Stop::Blocked(wait)) => {
                 if wait.is_news() {
@@ -333,7 +343,7 @@ impl<N: Connector> Runner<N> {
         }
     }
 
-    /// Counts a loss of the line under `job`, and says whether it was one too many.
+    /// Counts a loss of the line or a full disk under `job`, and says whether it was one too many.
     fn is_hopeless(&mut self, job: JobId) -> bool {
         let before = match self.losses {
             (of, losses) if of == job => losses,

@@ -14,6 +14,8 @@ pub(super) enum Stop {
     Lost(NetworkFault),
     /// Limits spare a node that it needs: it waits in the queue.
     Blocked(Blocked),
+    /// The disk has no room for what it brought: it waits in the queue until there is some.
+    Full(StoreError),
     /// It failed for good.
     Failed(String),
 }
@@ -40,6 +42,28 @@ impl From<PlanRequestError> for Stop {
 }
 impl From<StoreError> for Stop {
     fn from(why: StoreError) -> Self {
-        Self::Failed(why.to_string())
+        match why.is_full() {
+            true => Self::Full(why),
+            false => Self::Failed(why.to_string()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Error, ErrorKind};
+
+    #[test]
+    fn a_full_disk_ends_no_job_and_a_broken_one_does() {
+        let stop = |kind: ErrorKind| {
+            Stop::from(StoreError::Io {
+                action: "write",
+                path: "object".into(),
+                source: Error::from(kind),
+            })
+        };
+        assert!(matches!(stop(ErrorKind::StorageFull), Stop::Full(_)));
+        assert!(matches!(stop(ErrorKind::PermissionDenied), Stop::Failed(_)));
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::network::NetworkTime;
 use crate::transfer::pipeline::Fetched;
 use thalweg_planner::protocol_constants::FIRST_PROBE;
-use thalweg_planner::{Dated, FusedLinks, Group, LinkQualities, Plan, Sighting};
+use thalweg_planner::{Dated, FusedLinks, Group, LinkModel, LinkQualities, Plan, Sighting};
 use thalweg_units::{Channel, Dbm, Duration, NodeId};
 
 /// The most surveys that are fused.
@@ -48,14 +48,20 @@ pub struct HopObservation {
 pub(super) struct History {
     /// Each view of a network has them; of a large one each takes megabytes.
     surveys: Arc<[PastSurvey]>,
+    /// What the newest says of its radios: every fetch asks for it.
+    learned: Option<LinkModel>,
     observations: Vec<HopObservation>,
 }
 
 impl History {
-    pub(super) fn of(mut surveys: Vec<PastSurvey>) -> Self {
+    /// Of radios with this effective `floor`.
+    pub(super) fn of(mut surveys: Vec<PastSurvey>, floor: Dbm) -> Self {
         surveys.sort_by_key(|survey| std::cmp::Reverse(survey.at));
         surveys.truncate(MAX_SURVEYS);
         Self {
+            learned: surveys
+                .first()
+                .map(|newest| LinkModel::learned(&newest.links, floor)),
             surveys: surveys.into(),
             observations: Vec::new(),
         }
@@ -73,8 +79,8 @@ impl History {
     pub(super) fn copy_observations(&mut self, of: &Self) {
         self.observations.clone_from(&of.observations);
     }
-    /// The links at `now`, of radios with this effective `floor`; none without a survey.
-    pub(super) fn picture(&self, now: NetworkTime, floor: Dbm) -> Option<FusedLinks> {
+    /// The links at `now`; none without a survey.
+    pub(super) fn picture(&self, now: NetworkTime) -> Option<FusedLinks> {
         fn dated(survey: &PastSurvey, now: NetworkTime) -> Dated<'_> {
             Dated {
                 links: &survey.links,
@@ -93,11 +99,11 @@ impl History {
             age: now.since(hop.at),
         });
         let observations: Vec<Sighting> = observations.collect();
-        Some(FusedLinks::of(
+        Some(FusedLinks::by(
+            self.learned?,
             dated(newest, now),
             &earlier,
             &observations,
-            floor,
         ))
     }
     /// The age of the newest survey at `now`.

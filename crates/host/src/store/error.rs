@@ -82,6 +82,19 @@ pub enum StoreError {
     CampaignNodes,
 }
 
+impl StoreError {
+    /// Whether the disk has no room: what failed succeeds once it has.
+    pub fn is_full(&self) -> bool {
+        match self {
+            Self::Io { source, .. } => source.kind() == io::ErrorKind::StorageFull,
+            Self::Database { source, .. } => {
+                source.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull)
+            }
+            _ => false,
+        }
+    }
+}
+
 /// The system's message without the error number that `std` appends.
 pub fn plain(error: &io::Error) -> String {
     let text = error.to_string();

@@ -264,6 +264,7 @@ fn a_failed_commit_takes_the_object_back() {
         error.to_string().ends_with("no space left on device"),
         "{error}"
     );
+    assert!(error.is_full());
     assert!(names(&store).is_empty());
     assert!(store.transfers().unwrap().is_empty());
 }
