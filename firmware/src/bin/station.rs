@@ -18,7 +18,7 @@ use thalweg_nrf52840::chip::Chip;
 use thalweg_nrf52840::clock::LowFrequency;
 use thalweg_nrf52840::dma::Region;
 use thalweg_nrf52840::host::{BootError, Fault, Node};
-use thalweg_nrf52840::identity::{Identity, IdentityError};
+use thalweg_nrf52840::identity::{Identity, IdentityError, Role};
 use thalweg_nrf52840::radio::{Radio, TIMING};
 use thalweg_nrf52840::random;
 use thalweg_nrf52840::reset::Before;
@@ -116,7 +116,7 @@ impl Outbox for Staged {
 fn main() -> ! {
     let before = begin();
     let mut chip = chip();
-    let identity = match Identity::read(&mut chip, LAYOUT.identity.first) {
+    let identity = match Identity::read_as(&mut chip, LAYOUT.identity.first, Role::BaseStation) {
         Ok(identity) => identity,
         Err(why) => complain(&mut chip, why),
     };
@@ -131,7 +131,7 @@ fn complain(chip: &mut Chip, why: IdentityError) -> ! {
     let Some(mut uart) = Uart::start(chip, PINS, words) else {
         reset(format_args!("the line has no memory"));
     };
-    let told: Name<100> = Name::lossy(format_args!("{why}"));
+    let told: Name<100> = Name::lossy(format_args!("{why}\n"));
     loop {
         uart.interrupt(chip);
         let asked = uart.read(chip, &mut [0; 64]) > 0;
