@@ -131,13 +131,16 @@ fn complain(chip: &mut Chip, why: IdentityError) -> ! {
     let Some(mut uart) = Uart::start(chip, PINS, words) else {
         reset(format_args!("the line has no memory"));
     };
-    let told: Name<100> = Name::lossy(format_args!("{why}\n"));
+    let told: Name<100> = Name::lossy(format_args!("{why}"));
+    let text = told.as_str().as_bytes();
+    let mut line = [b'\n'; 101];
+    line.iter_mut().zip(text).for_each(|(to, from)| *to = *from);
     loop {
         uart.interrupt(chip);
         let asked = uart.read(chip, &mut [0; 64]) > 0;
         if asked && uart.is_free() {
             // It is free, and the text fits.
-            let _all = uart.send(chip, told.as_str().as_bytes());
+            let _all = uart.send(chip, line.get(..=text.len()).unwrap_or(&line));
         }
     }
 }
