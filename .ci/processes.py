@@ -205,14 +205,14 @@ class Station:
 
 
 class EmulatedStation(Station):
-    """The testbed motes20 on emulated chips, in real time; each node made the same recording at its first start."""
+    """The testbed motes20 on emulated chips, twice as fast as the clock; each node made the same recording at its first start."""
 
     def __init__(self, images, program, folder):
         self.images = images
         super().__init__(program, folder, "motes20", EMULATED_BYTES, 1)
 
     def options(self, _size, _speed):
-        return ["--emulated", self.images]
+        return ["--emulated", self.images, "--speed", "2"]
 
     def nodes(self):
         return list(range(2, 21))

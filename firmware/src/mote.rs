@@ -12,7 +12,7 @@ use thalweg_nrf52840::clock::LowFrequency;
 use thalweg_nrf52840::dma::Region;
 use thalweg_nrf52840::flash::Flash;
 use thalweg_nrf52840::host::{BootError, Fault, Node};
-use thalweg_nrf52840::identity::Identity;
+use thalweg_nrf52840::identity::{Identity, Role};
 use thalweg_nrf52840::radio::{Radio, Usage, TIMING};
 use thalweg_nrf52840::recording::Recording;
 use thalweg_nrf52840::reset::Before;
@@ -69,8 +69,8 @@ pub fn run(
 ) -> ! {
     let before = begin();
     let mut chip = chip();
-    let Ok(identity) = Identity::read(&mut chip, LAYOUT.identity.first) else {
-        // Nobody's node: it keeps still, and sleeps.
+    let Ok(identity) = Identity::read_as(&mut chip, LAYOUT.identity.first, Role::Mote) else {
+        // Nobody's node, or a base station's: it keeps still, and sleeps.
         loop {
             cortex_m::asm::wfi();
         }
@@ -162,7 +162,10 @@ fn serve(cs: &CriticalSection, turn: &mut impl FnMut(&mut Recorder, Usage)) {
 pub fn interrupt(number: i16) {
     let number = number as u32;
     // Compared one by one: a search through `OWN` takes as long as a copied frame's quarter.
-    if !matches!(number, interrupt::RADIO | interrupt::TIMER3 | interrupt::RTC1) {
+    if !matches!(
+        number,
+        interrupt::RADIO | interrupt::TIMER3 | interrupt::RTC1
+    ) {
         let register = interrupt::DISABLE + number / 32 * 4;
         return chip().write(register, 1 << (number % 32));
     }

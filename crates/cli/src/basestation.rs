@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process;
-use std::time::SystemTime;
+use std::time::{Instant, SystemTime};
 
 use thalweg_emulator::network::Line as Cable;
 use thalweg_host::line::Stream;
@@ -22,6 +22,9 @@ use crate::network;
 use crate::output::{self, plain};
 use crate::progress::Reporter;
 
+/// Below this share of the speed that was asked for, emulated chips are said to be slower.
+const KEPT_UP: f64 = 0.9;
+
 /// Runs a base station until it is stopped.
 pub(crate) fn run(args: &BasestationArgs) -> Result<(), Failure> {
     let testbed = Testbed::load(&args.testbed)?;
@@ -33,7 +36,7 @@ pub(crate) fn run(args: &BasestationArgs) -> Result<(), Failure> {
     network::report_assumed(&testbed.name, &testbed.assumed, args.say.verbosity());
     let site = Site::new(testbed, args.seed);
     if let Some(folder) = &args.emulated {
-        return emulated(args, to, &site, folder);
+        return emulated(args, to, &site, folder.as_deref());
     }
     let setup = Setup {
         node: to,
@@ -63,7 +66,7 @@ fn emulated(
     args: &BasestationArgs,
     to: Option<NodeId>,
     site: &Site,
-    folder: &Path,
+    folder: Option<&Path>,
 ) -> Result<(), Failure> {
     let line = match args.line {
         CableArg::Uart => Cable::Uart,
@@ -72,11 +75,22 @@ fn emulated(
     let mut network = Emulated::open(site, to, line, folder)?;
     let node = to.unwrap_or(site.testbed.sink);
     let about = format!("node {node} of {}, on emulated chips", site.testbed.name);
+    let mut reached = args.speed;
     serve(args, &about, |line, stop| {
-        network.run(line, args.speed, stop)
+        let (began, from) = (Instant::now(), network.now());
+        let ran = network.run(line, args.speed, stop);
+        let took = began.elapsed().as_secs_f64().max(f64::MIN_POSITIVE);
+        reached = network.now().since(from).as_secs_f64() / took;
+        ran
     })?;
     let mut reporter = Reporter::to_stderr(args.say.verbosity());
     reporter.line(&format!("thalweg: {}", network.spent()));
+    if reached < KEPT_UP * args.speed {
+        let asked = args.speed;
+        reporter.line(&format!(
+            "thalweg: this computer ran them {reached:.1} times as fast as the clock, and --speed {asked} asked for more"
+        ));
+    }
     // With what firmware developers hold an image to its limits.
     for line in network.footprints() {
         reporter.line(&format!("thalweg: {line}"));

@@ -12,16 +12,19 @@ use thalweg_emulator::network::Line;
 use thalweg_emulator::perturbation::Perturbation;
 use thalweg_emulator::soc::Times;
 use thalweg_host::line::{Steps as _, Stream};
+use thalweg_nrf52840::identity::Role;
+use thalweg_nrf52840::layout::BootLoader;
 use thalweg_simnet::emulated::{self, EmulatedError, Images, Program};
 use thalweg_testbeds::Site;
 use thalweg_units::{Duration, NodeId, SimTime};
 
 use crate::failure::Failure;
 use crate::firmware::image::Image;
+use crate::firmware::{self, built_in};
 use crate::output::plain;
 
 /// Images in a folder.
-const IMAGES: [&str; 2] = ["mote.elf", "station.elf"];
+const IMAGES: [(&str, Role); 2] = [("mote.elf", Role::Mote), ("station.elf", Role::BaseStation)];
 /// The longest that the line waits for the network, and the network for the line.
 const TURN: WallDuration = WallDuration::from_millis(5);
 const READ: WallDuration = WallDuration::from_millis(1);
@@ -34,18 +37,21 @@ const BEHIND: WallDuration = WallDuration::from_millis(100);
 pub(crate) struct Emulated(emulated::Emulated);
 
 impl Emulated {
-    /// The network of `site` with node `to` or its sink as base station, `line` to its host, and images of `folder`.
+    /// The network of `site` with node `to` or its sink as base station, `line` to its host, and images of `folder`; without
+    /// it those that are built in, else those that `firmware/images.sh` made.
     pub(crate) fn open(
         site: &Site,
         to: Option<NodeId>,
         line: Line,
-        folder: &Path,
+        folder: Option<&Path>,
     ) -> Result<Self, Failure> {
         emulated::check(site).map_err(|why| Failure::Input(format!("--emulated: {why}")))?;
-        let read = |name: &str| {
-            let path = folder.join(name);
+        let read = |(name, role)| {
+            let path = folder.unwrap_or(Path::new(firmware::IMAGES)).join(name);
             let named = |why| Failure::Input(format!("{}: {why}", path.display()));
-            let bytes = fs::read(&path).map_err(|why| {
+            let built_in = built_in::image(BootLoader::None, role).filter(|_| folder.is_none());
+            let bytes = built_in.map_or_else(|| fs::read(&path), |image| Ok(image.to_vec()));
+            let bytes = bytes.map_err(|why| {
                 let why = plain(&why);
                 named(format!("{why}; `firmware/images.sh` builds images"))
             })?;
@@ -62,6 +68,11 @@ impl Emulated {
             EmulatedError::Stopped(_) => Failure::job(why),
             why => Failure::input(why),
         })?))
+    }
+
+    /// The network's time.
+    pub(crate) fn now(&self) -> SimTime {
+        self.0.now()
     }
 
     /// What its chips have spent, as people read it.

@@ -11,6 +11,7 @@ use std::thread::{self, JoinHandle};
 use thalweg::Progress;
 use thalweg_emulator::network::Network;
 use thalweg_host::line::{Address, LineNetwork};
+use thalweg_host::survey::Restarted;
 use thalweg_simnet::basestation::Listener;
 use thalweg_testbeds::Testbed;
 
@@ -32,6 +33,8 @@ nodes = [
 wifi = false
 "#;
 const SOURCE: usize = 5;
+/// How many times as fast as the clock, where the computer keeps up.
+const SPEED: f64 = 4.0;
 
 /// What happens to a mote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,7 +84,7 @@ impl Bench {
     fn open(mote: &str, recorded: Duration) -> Self {
         let built = concat!(env!("CARGO_MANIFEST_DIR"), "/../../firmware/images");
         let images = tempfile::tempdir().unwrap();
-        for (from, to) in [(mote, IMAGES[0]), (IMAGES[1], IMAGES[1])] {
+        for (from, to) in [(mote, IMAGES[0].0), (IMAGES[1].0, IMAGES[1].0)] {
             fs::copy(Path::new(built).join(from), images.path().join(to)).unwrap();
         }
         let file = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
@@ -89,7 +92,7 @@ impl Bench {
         let name = file.path().to_str().unwrap();
         let network = thalweg::Network::open(name).unwrap();
         let site = Site::new(Testbed::load(name).unwrap(), 1);
-        let mut emulated = Emulated::open(&site, None, Line::Uart, images.path()).unwrap();
+        let mut emulated = Emulated::open(&site, None, Line::Uart, Some(images.path())).unwrap();
         let end = emulated.0.now() + recorded;
         emulated.0.run(end).unwrap();
         let mut listener = Listener::open("127.0.0.1:0").unwrap();
@@ -104,7 +107,7 @@ impl Bench {
                 }
                 Err(why) => why == std::sync::mpsc::TryRecvError::Disconnected,
             };
-            emulated.run(&mut listener, 1.0, &stop).unwrap();
+            emulated.run(&mut listener, SPEED, &stop).unwrap();
             let Some((mote, blow)) = blow.get() else {
                 return;
             };
@@ -158,7 +161,7 @@ fn sample() -> Vec<u8> {
 #[test]
 #[ignore = "needs firmware/images.sh none"]
 fn motes_that_restart_within_a_transfer_cost_no_byte() {
-    let mut bench = Bench::open(IMAGES[0], Duration::ZERO);
+    let mut bench = Bench::open(IMAGES[0].0, Duration::ZERO);
     // The source; both relays of a hop; the base station.
     for (number, motes) in [&[][..], &[SOURCE], &[1, 2], &[0]].into_iter().enumerate() {
         let report = bench.fetch(100 * (1 + number as u16), motes);
@@ -169,7 +172,7 @@ fn motes_that_restart_within_a_transfer_cost_no_byte() {
 #[test]
 #[ignore = "needs firmware/images.sh none"]
 fn restarts_are_told_by_the_next_survey_and_last_words_by_the_line() {
-    let mut bench = Bench::open(IMAGES[0], Duration::ZERO);
+    let mut bench = Bench::open(IMAGES[0].0, Duration::ZERO);
     let boot = bench.line.station().unwrap().boot;
     for mote in [3, 0] {
         bench
@@ -189,9 +192,16 @@ fn restarts_are_told_by_the_next_survey_and_last_words_by_the_line() {
     assert!(report.object == Some(sample()));
     let mut restarted = report.survey.unwrap().restarted;
     restarted.sort_by_key(|one| one.node);
-    let lines: Vec<String> = restarted.iter().map(ToString::to_string).collect();
     let line = |node| format!("node {node} restarted: fault, 1 restart");
-    assert_eq!(lines, [line(1), line(4)]);
+    let power = "power came to nodes 2, 3, 5, 6".to_owned();
+    assert_eq!(Restarted::lines(&restarted), [line(1), line(4), power]);
+    // It is told once. A cut of power is told again.
+    let struck = bench.blows.as_ref().unwrap().send((2, Blow::Cut));
+    assert!(struck.is_ok());
+    thread::sleep(WallDuration::from_secs(4));
+    let restarted = bench.fetch(101, &[]).survey.unwrap().restarted;
+    let power = "power came to node 3".to_owned();
+    assert_eq!(Restarted::lines(&restarted), [line(1), line(4), power]);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use thalweg_host::collector::{Details, Report};
 use thalweg_host::outcome::Outcome;
 use thalweg_host::registry::Pipelined;
-use thalweg_host::survey::{IdleCost, SurveyCost};
+use thalweg_host::survey::{IdleCost, Restarted, SurveyCost};
 use thalweg_planner::Prediction;
 use thalweg_simnet::fetch;
 use thalweg_simnet::streams::{Collected, DualSurveyCost, Stream};
@@ -44,11 +44,8 @@ fn survey_lines(survey: &SurveyCost, age: &str) -> String {
             span(rested_s)
         )
     });
-    let restarted: String = survey
-        .restarted
-        .iter()
-        .map(|one| format!("{one}\n"))
-        .collect();
+    let restarted = Restarted::lines(&survey.restarted);
+    let restarted: String = restarted.iter().map(|line| format!("{line}\n")).collect();
     format!("{idle}links measured in {measuring_s:.1} s, their tables collected in {collecting_s:.1} s{age}\n{restarted}")
 }
 

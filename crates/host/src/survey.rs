@@ -14,7 +14,7 @@ use thalweg_protocols::floodnet;
 use thalweg_protocols::linkprobe::{Measure, NodeList};
 use thalweg_protocols::mote::Command;
 use thalweg_protocols::sweep::{Sweep, FLOOR_DBM, SLOT};
-use thalweg_units::{BatteryLevel, Channel, ChannelSet, Duration, NodeId, Restarts};
+use thalweg_units::{BatteryLevel, Cause, Channel, ChannelSet, Duration, NodeId, Restarts};
 use thalweg_wire::phy;
 use thalweg_wire::sweep::Reports;
 
@@ -167,7 +167,7 @@ pub struct SurveyOutcome {
     pub missing: Vec<NodeId>,
     /// The batteries that were reported.
     pub batteries: Vec<(NodeId, BatteryLevel)>,
-    /// The nodes that have restarted since power came.
+    /// The nodes that have restarted since power came, and those whose power came since they were last asked.
     pub restarts: Vec<(NodeId, Restarts)>,
 }
 
@@ -184,7 +184,8 @@ pub struct SurveyCost {
     pub links: usize,
     /// Nodes whose tables did not come in.
     pub missing: Vec<u16>,
-    /// Nodes that have restarted since power came, how often, and why last.
+    /// Nodes that have restarted since power came, how often, and why last; those whose power came since they were last
+    /// asked have 0.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub restarted: Vec<Restarted>,
     /// What came before, where nodes rested.
@@ -192,7 +193,7 @@ pub struct SurveyCost {
     pub idle: Option<IdleCost>,
 }
 
-/// A node that has restarted since power came.
+/// A node that has restarted since power came, or whose power came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Restarted {
     /// Which.
@@ -213,6 +214,22 @@ impl From<&(NodeId, Restarts)> for Restarted {
 impl fmt::Display for Restarted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "node {} restarted: {}", self.node, self.restarts)
+    }
+}
+
+impl Restarted {
+    /// What people read of `all`: one line of those whose power came, and one of each other.
+    pub fn lines(all: &[Self]) -> Vec<String> {
+        let is_power = |one: &&Self| one.restarts.last() == Cause::PowerOn;
+        let (power, others): (Vec<&Self>, Vec<&Self>) = all.iter().partition(is_power);
+        let nodes: Vec<String> = power.iter().map(|one| one.node.to_string()).collect();
+        let came = match nodes.len() {
+            0 => None,
+            1 => Some(format!("power came to node {}", nodes[0])),
+            _ => Some(format!("power came to nodes {}", nodes.join(", "))),
+        };
+        let others = others.into_iter().map(ToString::to_string);
+        others.chain(came).collect()
     }
 }
 

@@ -54,6 +54,8 @@ pub enum IdentityError {
     Role(u8),
     /// The channel of floods is none of its channels.
     FloodChannel(u8),
+    /// It is right, and that of another image's node.
+    OtherRole(Role),
 }
 
 impl fmt::Display for IdentityError {
@@ -66,6 +68,12 @@ impl fmt::Display for IdentityError {
             Self::Node(node) => write!(f, "{node} is no node's address"),
             Self::Role(role) => write!(f, "{role} is no role"),
             Self::FloodChannel(c) => write!(f, "floods on {c}, which is no channel of the node"),
+            Self::OtherRole(Role::Mote) => {
+                f.write_str("a base station's image has a mote's identity")
+            }
+            Self::OtherRole(Role::BaseStation) => {
+                f.write_str("a mote's image has a base station's identity")
+            }
         }
     }
 }
@@ -82,6 +90,22 @@ impl Identity {
             word.copy_from_slice(&r.read(address + 4 * n as u32).to_le_bytes());
         }
         Self::parse(&bytes)
+    }
+
+    /// The same, for an image of nodes of `role`.
+    ///
+    /// # Errors
+    /// [`IdentityError`].
+    pub fn read_as(
+        r: &mut impl Registers,
+        address: u32,
+        role: Role,
+    ) -> Result<Self, IdentityError> {
+        let identity = Self::read(r, address)?;
+        match identity.role == role {
+            true => Ok(identity),
+            false => Err(IdentityError::OtherRole(identity.role)),
+        }
     }
 
     /// Reads a record.

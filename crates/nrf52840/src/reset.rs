@@ -95,10 +95,10 @@ impl Before {
             count,
         }
     }
-    /// How often the node has restarted since power came; none where it has not.
+    /// How often the node has restarted since power came, or that it came.
     pub fn restarts(&self) -> Option<Restarts> {
         let cause = match (self.reason, self.remains.map(|remains| remains.kind)) {
-            (Reason::PowerOn, _) => return None,
+            (Reason::PowerOn, _) => Cause::PowerOn,
             (Reason::Watchdog, _) => Cause::Watchdog,
             (Reason::Lockup, _) => Cause::Lockup,
             (Reason::Pin, _) => Cause::Pin,

@@ -22,10 +22,12 @@ pub enum Cause {
     Asked,
     /// It was woken from being off.
     Wakened,
+    /// Power came, or fell too low: the first start of those that are counted.
+    PowerOn,
 }
 
 impl Cause {
-    /// By code.
+    /// By code, those that a count goes with.
     const ALL: [Self; 8] = [
         Self::Pin,
         Self::Watchdog,
@@ -49,11 +51,12 @@ impl fmt::Display for Cause {
             Self::StackOverflow => "stack overflow",
             Self::Asked => "asked to",
             Self::Wakened => "woken",
+            Self::PowerOn => "power came",
         })
     }
 }
 
-/// Restarts of a node since power came. A node without one has none.
+/// Restarts of a node since power came, or that it came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Restarts {
     last: Cause,
@@ -64,9 +67,16 @@ impl Restarts {
     /// The most that are reported; stands for all above, too.
     pub const MOST: u8 = 31;
 
+    /// Power came, and nothing since.
+    pub const POWER_ON: Self = Self {
+        last: Cause::PowerOn,
+        count: 0,
+    };
+
     /// `count` restarts, the last by `last`; none where there was none.
     pub const fn new(last: Cause, count: u32) -> Option<Self> {
         match count {
+            _ if matches!(last, Cause::PowerOn) => Some(Self::POWER_ON),
             0 => None,
             1..=31 => Some(Self {
                 last,
@@ -82,16 +92,22 @@ impl Restarts {
     pub const fn last(self) -> Cause {
         self.last
     }
-    /// How many, 1 to [`Self::MOST`].
+    /// How many, 1 to [`Self::MOST`]; 0 of [`Self::POWER_ON`].
     pub const fn count(self) -> u8 {
         self.count
     }
     /// The byte that a report has.
     pub const fn code(self) -> u8 {
-        (self.last as u8) << 5 | self.count
+        match self.last {
+            Cause::PowerOn => 0,
+            last => (last as u8) << 5 | self.count,
+        }
     }
-    /// The restarts that `code` is of; none with a count of 0.
+    /// The restarts that `code` is of; none with a count of 0, but for 0.
     pub const fn of_code(code: u8) -> Option<Self> {
+        if code == 0 {
+            return Some(Self::POWER_ON);
+        }
         Self::new(Cause::ALL[(code >> 5) as usize], (code & Self::MOST) as u32)
     }
 }
@@ -100,6 +116,7 @@ impl fmt::Display for Restarts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { last, count } = self;
         match *count {
+            0 => last.fmt(f),
             1 => write!(f, "{last}, 1 restart"),
             Self::MOST => write!(f, "{last}, {count} restarts or more"),
             _ => write!(f, "{last}, {count} restarts"),
@@ -117,11 +134,12 @@ mod tests {
     fn every_code_is_of_restarts_or_of_none() {
         for code in 0..=u8::MAX {
             let restarts = Restarts::of_code(code);
-            assert_eq!(restarts.is_none(), code % 32 == 0);
+            assert_eq!(restarts.is_none(), code % 32 == 0 && code > 0);
             assert!(restarts.is_none_or(|restarts| restarts.code() == code));
         }
         let told = |cause, count| Restarts::new(cause, count).map(|restarts| restarts.to_string());
         assert_eq!(told(Cause::Panic, 0), None);
+        assert_eq!(told(Cause::PowerOn, 0).as_deref(), Some("power came"));
         assert_eq!(
             told(Cause::Watchdog, 3).as_deref(),
             Some("watchdog, 3 restarts")

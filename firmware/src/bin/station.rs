@@ -18,7 +18,7 @@ use thalweg_nrf52840::chip::Chip;
 use thalweg_nrf52840::clock::LowFrequency;
 use thalweg_nrf52840::dma::Region;
 use thalweg_nrf52840::host::{BootError, Fault, Node};
-use thalweg_nrf52840::identity::{Identity, IdentityError};
+use thalweg_nrf52840::identity::{Identity, IdentityError, Role};
 use thalweg_nrf52840::radio::{Radio, TIMING};
 use thalweg_nrf52840::random;
 use thalweg_nrf52840::reset::Before;
@@ -116,7 +116,7 @@ impl Outbox for Staged {
 fn main() -> ! {
     let before = begin();
     let mut chip = chip();
-    let identity = match Identity::read(&mut chip, LAYOUT.identity.first) {
+    let identity = match Identity::read_as(&mut chip, LAYOUT.identity.first, Role::BaseStation) {
         Ok(identity) => identity,
         Err(why) => complain(&mut chip, why),
     };
@@ -132,12 +132,15 @@ fn complain(chip: &mut Chip, why: IdentityError) -> ! {
         reset(format_args!("the line has no memory"));
     };
     let told: Name<100> = Name::lossy(format_args!("{why}"));
+    let text = told.as_str().as_bytes();
+    let mut line = [b'\n'; 101];
+    line.iter_mut().zip(text).for_each(|(to, from)| *to = *from);
     loop {
         uart.interrupt(chip);
         let asked = uart.read(chip, &mut [0; 64]) > 0;
         if asked && uart.is_free() {
             // It is free, and the text fits.
-            let _all = uart.send(chip, told.as_str().as_bytes());
+            let _all = uart.send(chip, line.get(..=text.len()).unwrap_or(&line));
         }
     }
 }

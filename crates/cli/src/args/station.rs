@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::builder::ArgPredicate;
 use clap::{Args, ValueEnum};
 
 use super::Say;
@@ -87,8 +88,14 @@ Examples:
   thalweg collect --testbed floor21 --port /tmp/station         in another terminal
   thalweg basestation --testbed office12 --tcp 127.0.0.1:8655")]
 pub(crate) struct BasestationArgs {
-    /// The network: as of `thalweg collect`.
-    #[arg(long, value_name = "NAME|FILE", default_value = "indriya", value_parser = values::name)]
+    /// The network: as of `thalweg collect`. With --emulated motes20 is the default.
+    #[arg(
+        long,
+        value_name = "NAME|FILE",
+        default_value = "indriya",
+        default_value_if("emulated", ArgPredicate::IsPresent, "motes20"),
+        value_parser = values::name
+    )]
     pub(crate) testbed: String,
     /// The node that is the base station [default: the testbed's].
     #[arg(long, value_name = "NODE", value_parser = values::number_or_name)]
@@ -102,10 +109,11 @@ pub(crate) struct BasestationArgs {
     /// Listen here instead, for one host at a time.
     #[arg(long, value_name = "ADDRESS:PORT", conflicts_with = "pty")]
     pub(crate) tcp: Option<String>,
-    /// Run the images in this folder, mote.elf and station.elf, on emulated chips (docs/motes.md). The testbed's board is
-    /// nrf52840 then, and a node that has no recording makes one of 59,000 bytes.
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["bytes", "save", "baud", "room"])]
-    pub(crate) emulated: Option<PathBuf>,
+    /// Run the images in this folder, mote.elf and station.elf, on emulated chips (docs/motes.md) [default: the images that
+    /// are built in, else firmware/images]. The testbed's board is nrf52840 then, and a node that has no recording makes one
+    /// of 59,000 bytes.
+    #[arg(long, value_name = "DIR", num_args = 0..=1, conflicts_with_all = ["bytes", "save", "baud", "room"])]
+    pub(crate) emulated: Option<Option<PathBuf>>,
     /// How to reach the emulated base station: its serial port, or a USB cable.
     #[arg(long, value_enum, default_value_t = CableArg::Uart, requires = "emulated")]
     pub(crate) line: CableArg,

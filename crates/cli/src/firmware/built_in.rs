@@ -5,7 +5,7 @@ use thalweg_nrf52840::layout::BootLoader;
 
 /// The image for `role` beside `boot_loader`; none where none are built in.
 #[cfg(feature = "images")]
-pub(super) fn image(boot_loader: BootLoader, role: Role) -> Option<&'static [u8]> {
+pub(crate) fn image(boot_loader: BootLoader, role: Role) -> Option<&'static [u8]> {
     macro_rules! image {
         ($name:literal) => {
             include_bytes!(concat!("../../../../firmware/images/", $name, ".elf"))
@@ -23,6 +23,6 @@ pub(super) fn image(boot_loader: BootLoader, role: Role) -> Option<&'static [u8]
     })
 }
 #[cfg(not(feature = "images"))]
-pub(super) const fn image(_: BootLoader, _: Role) -> Option<&'static [u8]> {
+pub(crate) const fn image(_: BootLoader, _: Role) -> Option<&'static [u8]> {
     None
 }

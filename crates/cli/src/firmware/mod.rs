@@ -1,7 +1,7 @@
 //! `thalweg firmware`: an image with a node's identity in it, as a programmer or a boot loader takes it.
 //! Tests: `tests/all/firmware.rs`.
 
-mod built_in;
+pub(crate) mod built_in;
 mod dfu;
 pub(crate) mod image;
 mod uf2;
@@ -24,7 +24,7 @@ use crate::values::Node;
 use image::Image;
 
 /// Where `firmware/images.sh` puts images.
-const IMAGES: &str = "firmware/images";
+pub(crate) const IMAGES: &str = "firmware/images";
 
 /// Writes the image that `args` ask for.
 pub(crate) fn run(args: &FirmwareArgs) -> Result<(), Failure> {

@@ -116,7 +116,7 @@ fn ports_that_are_none_end_in_one_line() {
         (&["gateway", "--port", "x"], 2, "--testbed"),
         (&["basestation", "--line", "usb"], 2, "--emulated"),
         (
-            &["basestation", "--emulated", "."],
+            &["basestation", "--emulated", ".", "--testbed", "indriya"],
             2,
             "only chips nRF52840 are emulated",
         ),

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use thalweg_planner::LinkQualities;
-use thalweg_units::{Duration as Span, NodeId, Restarts};
+use thalweg_units::{Cause, Duration as Span, NodeId, Restarts};
 
 use super::stop::Stop;
 use super::watched::{numbered, Watched};
@@ -298,9 +298,13 @@ fn log_restarts(
     restarts: &[(NodeId, Restarts)],
 ) {
     let known = before.map_or(&[][..], |before| &before.restarts);
-    for told in restarts.iter().filter(|told| !known.contains(told)) {
-        let line = format!("{name}: {}", Restarted::from(told));
-        station.log(Level::Warning, &line);
+    // A node tells of each time that power came once.
+    let is_new =
+        |told: &&(NodeId, Restarts)| told.1.last() == Cause::PowerOn || !known.contains(told);
+    let told = restarts.iter().filter(is_new);
+    let told: Vec<Restarted> = told.map(Restarted::from).collect();
+    for line in Restarted::lines(&told) {
+        station.log(Level::Warning, &format!("{name}: {line}"));
     }
 }
 

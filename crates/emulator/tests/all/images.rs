@@ -184,7 +184,8 @@ fn a_mote_whose_identity_is_bad_keeps_still_and_loses_nothing() {
     damaged[20] ^= 1;
     let mut newer = identity();
     newer[16] = 9;
-    for identity in [[0xff; 28], [0; 28], damaged, newer] {
+    let others = identity_of(7, Role::BaseStation);
+    for identity in [[0xff; 28], [0; 28], damaged, newer, others] {
         let mut network = alone(&identity);
         let recordings = LAYOUT.recordings.first;
         let memory = &mut machine(&mut network).core_mut().memory;
@@ -211,12 +212,14 @@ fn a_base_station_whose_identity_is_bad_says_so_to_who_speaks_to_it() {
             "the image has no identity: `thalweg firmware` writes one",
         ),
         (damaged, "the identity's check sum is wrong"),
+        (identity(), "a base station's image has a mote's identity"),
     ] {
         let mut network = alone_with("station", &identity);
         run_ms(&mut network, 1_000);
         network.send_line(0, Line::Uart, b"?");
         run_ms(&mut network, 100);
-        assert_eq!(network.take_line(0, Line::Uart), told.as_bytes());
+        let line = network.take_line(0, Line::Uart);
+        assert_eq!(line, format!("{told}\n").as_bytes());
         assert_eq!(network.resets(0), 0);
     }
 }

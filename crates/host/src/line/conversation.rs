@@ -158,6 +158,9 @@ impl Conversation {
 
     /// Bytes have come.
     pub(super) fn receive(&mut self, now: Instant, bytes: &[u8]) {
+        if !self.link.is_up() {
+            lock(&self.shared).heard.take(bytes);
+        }
         let mut rest = bytes;
         // A message is copied, since it borrows the link.
         let mut room = [0; MAX_MESSAGE];

@@ -18,10 +18,12 @@ pub enum LineError {
         why: String,
     },
     /// No base station greeted.
-    #[error("{address}: no base station answers")]
+    #[error("{address}: no base station answers{}", said(.heard.as_deref()))]
     NoAnswer {
         /// The line.
         address: String,
+        /// The last line of text that came instead: printable ASCII.
+        heard: Option<String>,
     },
     /// The base station speaks another version.
     #[error("{address}: the base station speaks version {theirs} of the line's protocol, this program {}; replace the older one", VERSION)]
@@ -63,6 +65,12 @@ pub enum LineError {
     /// The thread that keeps the line is gone.
     #[error("the line's thread ended")]
     Ended,
+}
+
+fn said(heard: Option<&str>) -> String {
+    heard.map_or(String::new(), |text| {
+        format!("; what is there says: {text}")
+    })
 }
 
 impl From<LineError> for NetworkFault {

@@ -8,6 +8,7 @@
 mod clock;
 mod conversation;
 mod error;
+mod heard;
 mod session;
 mod stepped;
 mod stream;
@@ -20,6 +21,7 @@ pub use stream::{Address, AddressError, Open, Stream};
 use crate::network::{Clock, Network, NetworkFault, NetworkTime, Notice};
 use clock::Readings;
 pub use error::LineError;
+use heard::Heard;
 use std::sync::mpsc::{sync_channel, Receiver, RecvTimeoutError, SyncSender, TrySendError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -79,6 +81,8 @@ struct Shared {
     /// The one of the last session, for its name while it is away.
     last: Option<About>,
     foreign: Option<Version>,
+    /// What came outside of sessions.
+    heard: Heard,
     /// Why the line could not be opened the last time.
     closed: Option<Closed>,
     /// The object that is being received.
@@ -187,7 +191,10 @@ impl LineNetwork {
                     let (address, why) = (address(), closed.why.clone());
                     return Err(LineError::Open { address, why });
                 }
-                _ if late => return Err(LineError::NoAnswer { address: address() }),
+                _ if late => {
+                    let (address, heard) = (address(), shared.heard.line());
+                    return Err(LineError::NoAnswer { address, heard });
+                }
                 _ => {}
             }
             drop(shared);

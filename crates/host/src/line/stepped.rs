@@ -61,7 +61,8 @@ impl<S: Steps> SteppedNetwork<S> {
         while lock(&network.shared).station.is_none() {
             if network.now() >= until {
                 let address = NAME.to_owned();
-                return Err(LineError::NoAnswer { address }.into());
+                let heard = lock(&network.shared).heard.line();
+                return Err(LineError::NoAnswer { address, heard }.into());
             }
             network.pass(until)?;
         }

@@ -137,7 +137,7 @@ fn a_panic_is_told_once_after_the_reset() {
         (before.remains, before.restarts())
     };
     let told = |cause, count| Restarts::new(cause, count);
-    assert_eq!(start(0, None, 0), (None, None));
+    assert_eq!(start(0, None, 0), (None, Some(Restarts::POWER_ON)));
     assert_eq!(
         start(4, Some(remains), 0),
         (Some(remains), told(Cause::Panic, 1))
@@ -150,7 +150,7 @@ fn a_panic_is_told_once_after_the_reset() {
     );
     assert_eq!(start(8, None, 0), (None, told(Cause::Lockup, 4)));
     // Power came: counting begins again. And where RAM was not kept, with one.
-    assert_eq!(start(0, None, 0), (None, None));
+    assert_eq!(start(0, None, 0), (None, Some(Restarts::POWER_ON)));
     assert_eq!(start(2, None, 0).1, told(Cause::Watchdog, 1));
     chip.write(RAM, 77);
     chip.write(clock::RESETREAS, 2);

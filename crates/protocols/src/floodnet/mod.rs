@@ -169,7 +169,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize, G: Guard> Floodnet<NEIGHBOURS,
     pub const fn set_battery(&mut self, level: BatteryLevel) {
         self.health.battery = Some(level);
     }
-    /// This node has restarted: its reports tell so from now on.
+    /// This node has restarted: its reports tell so from now on. That power came is told by those of one sweep.
     pub const fn set_restarts(&mut self, restarts: Restarts) {
         self.health.restarts = Some(restarts);
     }

@@ -257,6 +257,22 @@ fn how_nodes_are_is_told_with_the_reports_by_those_that_have_something_to_tell()
 }
 
 #[test]
+fn that_power_came_is_told_in_one_survey() {
+    let ids: Vec<u16> = (0..6).collect();
+    let mut net = numbered(6, ideal(LINE));
+    net.engine_mut(4).node.set_restarts(Restarts::POWER_ON);
+    for told in [1, 0] {
+        net.command(0, reporting(&ids, 1, Reports::Flooded));
+        net.run_for(Duration::from_secs(20));
+        let power_came = net.take_events().into_iter().filter(|(_, _, event)| {
+            matches!(event, Event::Restarted { node, restarts }
+                if node.get() == 4 && *restarts == Restarts::POWER_ON)
+        });
+        assert_eq!(power_came.count(), told);
+    }
+}
+
+#[test]
 fn a_report_is_built_before_its_slot_is_due_and_once_more_for_a_battery() {
     let ids: Vec<u16> = (0..12).collect();
     let mut net = numbered(12, ideal(MESH));

@@ -8,7 +8,7 @@ use crate::seals::Guard;
 use crate::sweep::{levels_frame, Built, Rows, Slots, Step, Sweep, Sweeping};
 use crate::sweep::{BEACON_BYTES, COPIES, REACH};
 use thalweg_engine::{RadioEvent, When};
-use thalweg_units::{Channel, Db, Dbm, Duration, Instant, NodeId};
+use thalweg_units::{Channel, Db, Dbm, Duration, Instant, NodeId, Restarts};
 use thalweg_wire::flood::{Campaign, Kind, HEADER_BYTES};
 use thalweg_wire::levels::{Levels, BELOW_FLOOR_DB};
 use thalweg_wire::report::Health;
@@ -171,7 +171,15 @@ impl<const NEIGHBOURS: usize, const NODES: usize, G: Guard> Floodnet<NEIGHBOURS,
             if let Ok(report) = report {
                 self.beacon_frame = report;
                 sweep.built = Built::With(self.health);
+                self.note_power_told();
             }
+        }
+    }
+
+    /// Reports of later sweeps need not say that power came.
+    fn note_power_told(&mut self) {
+        if self.health.restarts == Some(Restarts::POWER_ON) {
+            self.health.restarts = None;
         }
     }
 
@@ -373,6 +381,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize, G: Guard> Floodnet<NEIGHBOURS,
         collection.phase = Phase::Round { end };
         let parameters = for_report(parameters, self.guard.sealing());
         if let Ok(content) = levels_frame(self.id, &self.table, &parameters, self.health) {
+            self.note_power_told();
             self.sink_levels(self.id, content);
         }
     }
@@ -381,9 +390,13 @@ impl<const NEIGHBOURS: usize, const NODES: usize, G: Guard> Floodnet<NEIGHBOURS,
     pub(crate) fn levels(&mut self) -> Option<FrameBuf> {
         let sweep = self.measuring.sweep()?;
         let parameters = for_report(sweep.parameters(), self.guard.sealing());
-        let content = match sweep.built == Built::With(self.health) {
+        let mut health = self.health;
+        if let Built::With(built) = sweep.built {
+            health.restarts = health.restarts.or(built.restarts);
+        }
+        let content = match sweep.built == Built::With(health) {
             true => self.beacon_frame,
-            false => levels_frame(self.id, &self.table, &parameters, self.health).ok()?,
+            false => levels_frame(self.id, &self.table, &parameters, health).ok()?,
         };
         match self.guard.seals() {
             Some(seals) => seals.seal_report(self.id, &content).ok(),

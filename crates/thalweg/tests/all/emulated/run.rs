@@ -31,8 +31,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub(crate) struct Run {
     /// As reports have it.
     pub(crate) goodput_kbps: f64,
-    /// The share of packets that arrived in the first round.
-    pub(crate) first_round: f64,
+    /// The share of packets that arrived in the first round; none of what came hop by hop.
+    pub(crate) first_round: Option<f64>,
     /// Frames sent since the network was first asked for the object: all but those that roused it and measured links,
     /// of which there are as many as motes happened to hear a train early.
     pub(crate) transfer_frames: u64,
@@ -138,7 +138,7 @@ fn collect(testbed: &Testbed, seed: u64, network: &mut impl Metered) -> Run {
     let summary = &report.outcome.summary;
     Run {
         goodput_kbps: summary.goodput_kbps,
-        first_round: summary.first_round_reliability.unwrap(),
+        first_round: summary.first_round_reliability,
         transfer_frames: network.frames() - before,
         frames: network.frames() - frames,
         hops: summary.hops,
