@@ -165,7 +165,7 @@ pub(crate) fn plan_hops(
     let request = &in_blocks(request);
     let costs = Costs::new(links, request);
     let path = cheapest(&costs, rng).ok_or_else(|| unreachable(&costs))?;
-    let listens = listening(&costs, &path);
+    let listens = listening(&costs, &path, rng);
     Ok(plan_of(&costs, path, listens))
 }
 
@@ -219,19 +219,24 @@ fn unreachable(costs: &Costs<'_>) -> PlanError {
     }
 }
 
-/// The channel on which each node of `path` listens; the source's is the first that is left.
-fn listening(costs: &Costs<'_>, path: &[usize]) -> Vec<Channel> {
+/// The channel on which each node of `path` listens; the source's is the first that is left. A detour takes others, too: a
+/// hop that carries nothing may be the only one between its nodes.
+fn listening(costs: &Costs<'_>, path: &[usize], rng: &mut impl Rng) -> Vec<Channel> {
     let mut listens: Vec<Channel> = Vec::new();
     for hop in path.windows(2) {
+        let near: Vec<Channel> = listens.iter().rev().take(APART).copied().collect();
         // Nodes that listen on one channel share its time: a free channel over a bad link may be the worse one.
-        let shared = |on: &Channel| {
-            let near = listens.iter().rev().take(APART);
-            let sharers = 1 + near.filter(|other| *other == on).count();
-            costs.on(hop[0], hop[1], *on) * sharers as f64
+        let mut shared = |on: Channel| {
+            let sharers = 1 + near.iter().filter(|other| **other == on).count();
+            let more = match costs.request.detour > 0.0 {
+                true => 1.0 + costs.request.detour * rng.random::<f64>(),
+                false => 1.0,
+            };
+            costs.on(hop[0], hop[1], on) * sharers as f64 * more
         };
-        let channels = costs.channels.iter().copied();
-        let best = channels.min_by(|a, b| shared(a).total_cmp(&shared(b)));
-        listens.push(best.unwrap_or(costs.request.routing_channel));
+        let channels = costs.channels.iter().map(|on| (*on, shared(*on)));
+        let best = channels.min_by(|a, b| a.1.total_cmp(&b.1));
+        listens.push(best.map_or(costs.request.routing_channel, |(on, _)| on));
     }
     let unused = costs.channels.iter().find(|on| !listens.contains(on));
     let first = unused.copied().unwrap_or(costs.request.routing_channel);

@@ -104,6 +104,22 @@ fn a_detour_takes_other_relays() {
     assert!(relays.contains(&1) && relays.contains(&2), "{relays:?}");
 }
 
+#[test]
+fn a_detour_takes_other_channels_where_there_is_one_way() {
+    let mut links = LinkQualities::new(2);
+    both(&mut links, 0, 1, 0.9);
+    let again = RouteRequest {
+        detour: 1.0,
+        ..request(0, 1)
+    };
+    let channel = |seed| {
+        let plan = plan_hops(&links, &again, &mut Pcg64Mcg::seed_from_u64(seed));
+        plan.unwrap().channels[1]
+    };
+    let channels: ChannelSet = (0..16).map(channel).collect();
+    assert_eq!(channels.len(), CHANNELS.len());
+}
+
 /// Losses slow a transfer by as much as frames are repeated, and a second hop halves it.
 #[test]
 fn predictions_follow_the_arithmetic() {

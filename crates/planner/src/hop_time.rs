@@ -147,11 +147,11 @@ struct Course<'a> {
 impl Course<'_> {
     fn seconds(&mut self) -> f64 {
         let hops = self.hops;
-        let margins: Vec<[f64; 2]> = hops.iter().map(|hop| self.surveyed(hop)).collect();
+        let found: Vec<[Found; 2]> = hops.iter().map(|hop| self.surveyed(hop)).collect();
         let (mut seconds, mut left, mut flows) = (0.0, blocks(self.transfer), false);
         while seconds < ageing::WHOLE_S {
-            let each = hops.iter().zip(&margins);
-            let pace = Pace(each.map(|(hop, margins)| self.now(hop, *margins)).collect());
+            let each = hops.iter().zip(&found);
+            let pace = Pace(each.map(|(hop, found)| self.now(hop, *found)).collect());
             if !pace.block().is_finite() {
                 seconds += GIVEN_UP_S;
                 flows = false;
@@ -171,48 +171,74 @@ impl Course<'_> {
         seconds
     }
 
-    /// The margins of a hop's link as a survey may have found it, forth and back, in decibels.
-    fn surveyed(&mut self, hop: &HopLinks) -> [f64; 2] {
+    /// A hop's link as a survey may have found it, forth and back.
+    fn surveyed(&mut self, hop: &HopLinks) -> [Found; 2] {
         let mut best = None;
         for link in &hop.channels {
             // Both directions change alike.
             let changed = ageing::change(&mut self.rng).0;
-            let margins = link.map(|share| self.counted(share, changed));
+            let found = link.map(|share| self.found(share, changed));
             let heard = match hop.channels.len() {
                 1 => 0,
-                _ => self.beacons(margins),
+                _ => self.beacons(found),
             };
             if best.is_none_or(|(most, _)| heard > most) {
-                best = Some((heard, margins));
+                best = Some((heard, found));
             }
         }
-        best.map_or([f64::NEG_INFINITY; 2], |(_, margins)| margins)
+        best.map_or([Found::NOTHING; 2], |(_, found)| found)
     }
-    /// A margin that fits what was counted, or that of a link that may have `changed` since its ratio was measured.
-    fn counted(&mut self, share: Share, changed: f64) -> f64 {
-        let least = share.margin.unwrap_or(f64::NEG_INFINITY);
-        let Some(frames) = share.frames else {
-            return self.curve.margin(share.known).max(least) + changed;
+    /// A share that fits what was counted, or that of a link that has `changed` since its ratio was measured.
+    fn found(&mut self, share: Share, changed: f64) -> Found {
+        let level = share.margin.unwrap_or(f64::NEG_INFINITY);
+        let of = |share: f64, curve: &Curve| Found {
+            share: share.clamp(curve.share(Curve::LOWEST_DB), 1.0),
+            margin: curve.margin(share).max(level),
         };
-        let error = (share.known * (1.0 - share.known) / frames).sqrt();
-        let by = ageing::normal(&mut self.rng);
-        self.curve.margin(share.known + by * error).max(least)
+        let Some(frames) = share.frames else {
+            return of(share.known, &self.curve).changed(changed, &self.curve);
+        };
+        // Wilson's interval of a standard deviation: of all frames none is lost by chance alone.
+        let spread = share.known * (1.0 - share.known) + 0.25 / frames;
+        let by = ageing::normal(&mut self.rng) * (spread / frames).sqrt();
+        of(share.known + by, &self.curve)
     }
     /// How many of a sweep's beacons arrive.
-    fn beacons(&mut self, margins: [f64; 2]) -> usize {
-        let shares = margins.map(|margin| beacon_delivery(self.curve.share(margin)));
+    fn beacons(&mut self, found: [Found; 2]) -> usize {
+        let shares = found.map(|found| beacon_delivery(found.share));
         let sent = (0..BEACONS).map(|number| shares[number % 2]);
         sent.filter(|share| self.rng.random::<f64>() < *share)
             .count()
     }
     /// What a packet takes over the hop in this half minute.
-    fn now(&mut self, hop: &HopLinks, margins: [f64; 2]) -> f64 {
+    fn now(&mut self, hop: &HopLinks, found: [Found; 2]) -> f64 {
         let by = match self.rng.random::<f64>() < ageing::changed_share(ageing::HALF) {
             true => ageing::change(&mut self.rng).0,
             false => 0.0,
         };
-        let [forth, back] = margins.map(|margin| self.curve.share(margin + by));
+        let [forth, back] = found.map(|found| found.changed(by, &self.curve).share);
         cost(forth, back, self.transfer) + hop.call
+    }
+}
+
+/// What a link delivers, and the margin over the floor on which that depends, in decibels.
+#[derive(Debug, Clone, Copy)]
+struct Found {
+    share: f64,
+    margin: f64,
+}
+
+impl Found {
+    const NOTHING: Self = Self {
+        share: 0.0,
+        margin: f64::NEG_INFINITY,
+    };
+    /// The same link `by` so many decibels stronger: what a strong one loses is not for its level.
+    fn changed(self, by: f64, curve: &Curve) -> Self {
+        let margin = self.margin + by;
+        let before = curve.share(self.margin).max(f64::MIN_POSITIVE);
+        let share = (self.share * curve.share(margin) / before).min(1.0);
+        Self { share, margin }
     }
 }
 

@@ -50,7 +50,7 @@ fn the_longer_a_route_the_more_changes_cost() {
 fn strong_links_stay_strong() {
     let strong = Share {
         known: 0.99,
-        frames: Some(8.0),
+        frames: Some(1_000.0),
         margin: Some(20.0),
     };
     let hop = HopLinks {
