@@ -3,8 +3,8 @@
 //! A relay receives and sends by turns, so a route is as fast as the slowest two hops in a row allow: the longer it is, the
 //! more it costs that links change. What a survey leaves open is therefore drawn. A course begins with links that fit what
 //! was counted, or, of a ratio that no survey has counted, with the channel that a survey would choose. Every half minute its
-//! links have changed by the law of `ageing`. Where a hop carries nothing, nodes give up and are called again. All routes
-//! are drawn by the same numbers. Not modelled: routes that lead past a bad link, and losses that come in bursts. Time base:
+//! links have changed by the law of `ageing`. Where a hop carries nothing, nodes give up and are called on other channels.
+//! All routes are drawn by the same numbers. Not modelled: routes that lead past a bad link, and losses that come in bursts. Time base:
 //! seconds. Tests: `hop_time_tests.rs`.
 
 use crate::ageing;
@@ -147,14 +147,15 @@ struct Course<'a> {
 impl Course<'_> {
     fn seconds(&mut self) -> f64 {
         let hops = self.hops;
-        let found: Vec<[Found; 2]> = hops.iter().map(|hop| self.surveyed(hop)).collect();
+        let mut found = self.found_all();
         let (mut seconds, mut left, mut flows) = (0.0, blocks(self.transfer), false);
         while seconds < ageing::WHOLE_S {
             let each = hops.iter().zip(&found);
             let pace = Pace(each.map(|(hop, found)| self.now(hop, *found)).collect());
             if !pace.block().is_finite() {
+                // The next part takes other channels.
                 seconds += GIVEN_UP_S;
-                flows = false;
+                (found, flows) = (self.found_all(), false);
                 continue;
             }
             if !flows {
@@ -171,6 +172,10 @@ impl Course<'_> {
         seconds
     }
 
+    fn found_all(&mut self) -> Vec<[Found; 2]> {
+        let hops = self.hops;
+        hops.iter().map(|hop| self.surveyed(hop)).collect()
+    }
     /// A hop's link as a survey may have found it, forth and back.
     fn surveyed(&mut self, hop: &HopLinks) -> [Found; 2] {
         let mut best = None;
