@@ -16,7 +16,7 @@ use thalweg::{AllNodes, Network, Object, Report, Visit};
 use thalweg_host::outcome::Outcome;
 use thalweg_host::store::{digest_of, Campaign, Store};
 use thalweg_simnet::campaign::InWave;
-use thalweg_testbeds::Testbed;
+use thalweg_testbeds::{Loss, Testbed};
 use thalweg_units::NodeId;
 
 use crate::args::CollectArgs;
@@ -287,8 +287,8 @@ fn description(
         hops: args.hops,
         seed: args.seed,
         secure: args.secure,
-        loss: (args.loss.iter())
-            .map(|loss| format!("{}-{}:{}", loss.from, loss.to, loss.share))
+        loss: (network::losses(testbed, &args.loss)?.iter())
+            .map(Loss::to_string)
             .collect(),
     };
     serde_json::to_string(&description).map_err(Failure::job)

@@ -3,14 +3,15 @@
 
 use std::io::{self, Write};
 
-use thalweg_testbeds::{Assumed, NameError, Physics, SinkBy, Testbed};
+use thalweg::Network;
+use thalweg_testbeds::{Assumed, Loss, NameError, Physics, SinkBy, Testbed};
 use thalweg_units::{Channel, Named, NodeId};
 use thalweg_wire::seal::frame::Sealing;
 
 use crate::failure::{one_line, Failure};
 use crate::progress::Verbosity;
 use crate::table::{folded, NARROW};
-use crate::values::Node;
+use crate::values::{number_or_name, LossOn, Node};
 
 /// Reports on standard error what was assumed of a network's file; beside results only, not errors.
 pub(crate) fn report_assumed(name: &str, assumed: &[Assumed], say: Verbosity) {
@@ -67,6 +68,56 @@ pub(crate) fn id(testbed: &Testbed, option: &str, node: &Node) -> Result<NodeId,
             Failure::Input(format!("{option} {}: {why}{tip}", one_line(name)))
         }),
     }
+}
+
+/// What `--loss` says of links of `testbed`.
+pub(crate) fn losses(testbed: &Testbed, told: &[LossOn]) -> Result<Vec<Loss>, Failure> {
+    let loss = |told: &LossOn| match told {
+        LossOn::Numbers(loss) => Ok(*loss),
+        LossOn::Names(link, share) => loss_between(testbed, link, *share),
+    };
+    told.iter().map(loss).collect()
+}
+
+/// The same where an experiment runs over `testbed`, or over networks of its own, whose nodes have numbers.
+pub(crate) fn losses_in(testbed: Option<&str>, told: &[LossOn]) -> Result<Vec<Loss>, Failure> {
+    let number = |told: &LossOn| match told {
+        LossOn::Numbers(loss) => Some(*loss),
+        LossOn::Names(..) => None,
+    };
+    let numbers: Option<Vec<Loss>> = told.iter().map(number).collect();
+    match (numbers, testbed) {
+        (Some(losses), _) => Ok(losses),
+        (None, Some(name)) => losses(Network::open(name)?.testbed(), told),
+        (None, None) => Err(Failure::Input(
+            "--loss: nodes have names where --testbed gives their network; here they have numbers"
+                .to_owned(),
+        )),
+    }
+}
+
+/// The loss of `share` on `link`, two nodes with a `-` between them. Names may have one, too: it stands where both parts are
+/// nodes.
+fn loss_between(testbed: &Testbed, link: &str, share: f64) -> Result<Loss, Failure> {
+    let refused = |why: &str| Failure::Input(format!("--loss {}: {why}", one_line(link)));
+    let (mut unknown, mut half) = (None, None);
+    for (at, _) in link.match_indices('-') {
+        let found = |name: &str| match number_or_name(name) {
+            Ok(node) => id(testbed, "--loss", &node),
+            Err(why) => Err(refused(&why)),
+        };
+        match (found(&link[..at]), found(&link[at + 1..])) {
+            (Ok(from), Ok(to)) if from == to => {
+                return Err(refused("a node has no link to itself"))
+            }
+            (Ok(from), Ok(to)) => return Ok(Loss { from, to, share }),
+            (Err(why), Ok(_)) | (Ok(_), Err(why)) => half = half.or(Some(why)),
+            (Err(why), _) => unknown = unknown.or(Some(why)),
+        }
+    }
+    Err(half
+        .or(unknown)
+        .unwrap_or_else(|| refused("expected FROM-TO:SHARE, as 3-4:0.2")))
 }
 
 /// Why `testbed` has its sink.

@@ -162,13 +162,14 @@ fn list(nodes: &[u16]) -> String {
 
 /// Who relays where, in which group.
 fn stages(plan: &Plan, [source, sink]: &[String; 2], ends: &str) -> String {
-    let mut text = format!(
-        "{}: node {source} to node {sink}, hops {}, node-distinct paths {}, sought on channel {}\n{ends}\n",
+    let heading = format!(
+        "{}: node {source} to node {sink}, hops {}, node-distinct paths {}, sought on channel {}",
         plan.testbed,
         plan.hops,
         plan.paths.len(),
         plan.routing_channel
     );
+    let mut text = format!("{}\n{ends}\n", folded(&heading, NARROW));
     let mut stages = Table::of(&[">stage", ">channel", "odd group", "even group"]);
     for stage in &plan.stages {
         let number = stage.stage.to_string();

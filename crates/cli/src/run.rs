@@ -13,6 +13,7 @@ use thalweg_testbeds::Losses;
 
 use crate::args::RunArgs;
 use crate::failure::Failure;
+use crate::network::losses_in;
 use crate::output::{cannot_write, print, write_file};
 use crate::outputs::{Kind, Outputs};
 use crate::runner::{lab, Runner};
@@ -37,8 +38,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
         run = run.seeds(seeds.all());
     }
     check_outputs(args)?;
+    let losses = losses_in(args.testbed.as_deref(), &args.loss)?;
     let mut lab = lab(args.out.as_deref(), args.jobs)?
-        .lossy(&run, &args.loss)?
+        .lossy(&run, &losses)?
         .flooding_on(args.control_channel);
     if let Some(name) = &args.testbed {
         lab = lab.within(name)?;

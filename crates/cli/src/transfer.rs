@@ -11,12 +11,13 @@ use thalweg_wire::seal::frame::Sealing;
 
 use crate::args::CollectArgs;
 use crate::failure::Failure;
-use crate::network::Ends;
+use crate::network::{losses, Ends};
 
 /// The network that `args` name, with their request, and the ends that they name.
 pub(crate) fn network(args: &CollectArgs) -> Result<(Network, Ends), Failure> {
     let network = Network::open(&args.testbed)?;
     let ends = Ends::of(network.testbed(), &args.from, &args.to)?;
+    let losses = losses(network.testbed(), &args.loss)?;
     let network = network
         .seed(args.seed)
         .carried_by(args.protocol)
@@ -34,7 +35,7 @@ pub(crate) fn network(args: &CollectArgs) -> Result<(Network, Ends), Failure> {
             false => Sealing::Open,
         })
         .at(args.at)
-        .losses(args.loss.clone())
+        .losses(losses)
         .control_channel(args.control_channel)?;
     Ok((network.object(object(args)?), ends))
 }

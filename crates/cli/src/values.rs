@@ -4,6 +4,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use thalweg::sweep::Axis;
 use thalweg_host::registry::{self, OptionName, Protocol, PROTOCOLS};
 use thalweg_host::segments::LARGEST;
+use thalweg_testbeds::Loss;
 use thalweg_units::{Channel, Duration, NodeId};
 
 /// Object bytes in the largest packet: 127 less 7 of header and 2 of check sum.
@@ -140,6 +141,29 @@ pub(crate) fn number_or_name(text: &str) -> Parsed<Node> {
         true => node(text).map(Node::Number),
         false => Ok(Node::Name(text.to_owned())),
     }
+}
+
+/// A loss on a link whose nodes people name.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum LossOn {
+    Numbers(Loss),
+    /// Both nodes with a `-` between them, which names may have, too; and the share.
+    Names(String, f64),
+}
+
+/// A loss as `FROM-TO:SHARE`, of numbers or names.
+pub(crate) fn loss(text: &str) -> Parsed<LossOn> {
+    text.parse().map(LossOn::Numbers).or_else(|why: String| {
+        // An address may have colons.
+        let (link, share) = text.rsplit_once(':').ok_or(&why)?;
+        let share = share.trim().parse().ok();
+        let share = share.filter(|share| (0.0..=0.99).contains(share));
+        let is_named = link.contains(|c: char| !c.is_ascii_digit() && !"+-. ".contains(c));
+        match share.filter(|_| is_named && link.contains('-')) {
+            Some(share) => Ok(LossOn::Names(link.to_owned(), share)),
+            None => Err(why),
+        }
+    })
 }
 
 /// Channels as `15,20,25,26`, with ranges as `11-14`, each at most once, in the order given.

@@ -143,8 +143,9 @@ impl Survey {
 /// apart see more of that.
 const SWEEPS_APART: Duration = Duration::from_secs(1);
 
-/// Sweeps of a survey for nodes that others did not reach: eight seconds, in which such a node is in six places.
-const LONGER: u8 = 8;
+/// Sweeps of a survey for nodes that others did not reach, as many as an order can have: a row whose hops are on channels in no
+/// order is found by a hop or two a sweep.
+const LONGER: u8 = 15;
 
 /// The most nodes whose reports are flooded one after the other. With more nodes that would take most of the survey, so
 /// reports go inwards, several at a time.

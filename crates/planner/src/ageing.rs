@@ -6,18 +6,16 @@
 //! are weaker than they look than are stronger. Where several surveys show how links change, that counts
 //! instead. Not modelled: the surroundings of the network. Tests: `ageing_tests.rs`.
 
-use crate::bisect;
+use rand::Rng;
 use thalweg_units::{Db, Duration};
 
 /// What links change by in a quarter of an hour, as shares of them with their standard deviations: a Student law of three degrees of
 /// freedom and 2.2 dB, the root mean square of an orchard's, an office's and a marina's 1.6, 2.4 and 2.5 dB. Its median is .44 of that, and
 /// its 99th percentile 3.4; Grenoble's changes have .05 to .2, and 4.0 to 4.2 (`docs/radio-model.md`, "What changes in time").
 const CHANGES: [(f64, f64); 3] = [(0.7015, 1.270), (0.2490, 2.496), (0.0495, 6.410)];
-/// No link changes by more, in decibels.
-const MOST_DB: f64 = 40.0;
 /// Seconds after which half of the links have changed, and all.
-const HALF_S: f64 = 30.0;
-const HALF: Duration = Duration::from_secs(30);
+pub(crate) const HALF_S: f64 = 30.0;
+pub(crate) const HALF: Duration = Duration::from_secs(30);
 pub(crate) const WHOLE_S: f64 = 900.0;
 /// Two bands of margins in which links are counted, in decibels: from where a sweep misses few, and as wide as four of the steps of 3 dB
 /// in which sweeps tell levels, so that none has a step more than the other.
@@ -75,15 +73,23 @@ pub(crate) fn changed_share(age: Duration) -> f64 {
     0.5 * (age_s / HALF_S).min(1.0) + 0.5 * (age_s / WHOLE_S).min(1.0)
 }
 
-/// By how much a link has become weaker within half a minute, of which the share `tail` of all have become so, or more.
-pub(crate) fn loss_of_one_in(tail: f64) -> Db {
-    let beyond = |by: f64| {
-        let of = |(share, deviation): (f64, f64)| {
-            share * 0.5 * libm::erfc(by / (deviation * core::f64::consts::SQRT_2))
-        };
-        changed_share(HALF) * CHANGES.map(of).iter().sum::<f64>()
-    };
-    Db(bisect::last(0.0, MOST_DB, |by| beyond(by) > tail))
+/// By how much a link has changed that has, drawn.
+pub(crate) fn change(rng: &mut impl Rng) -> Db {
+    let mut drawn = rng.random::<f64>();
+    for (share, deviation) in CHANGES {
+        if drawn < share {
+            return Db(deviation * normal(rng));
+        }
+        drawn -= share;
+    }
+    Db(0.0)
+}
+
+/// A standard normal number, drawn.
+pub(crate) fn normal(rng: &mut impl Rng) -> f64 {
+    // Box and Muller's transformation.
+    let [far, turn] = [rng.random::<f64>(), rng.random::<f64>()];
+    (-2.0 * libm::log(1.0 - far)).sqrt() * libm::cos(core::f64::consts::TAU * turn)
 }
 
 /// By how much there are more links a decibel weaker, among those that a survey cannot miss.

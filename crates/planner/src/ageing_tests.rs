@@ -1,6 +1,8 @@
 //! Tests of `ageing.rs`.
 
 use super::*;
+use rand::SeedableRng;
+use rand_pcg::Pcg64Mcg;
 
 #[test]
 fn links_have_changed_the_more_the_older_the_sweep_is() {
@@ -29,4 +31,15 @@ fn the_more_links_are_weak_the_likelier_a_strong_one_was() {
     // As many at each of the steps in which sweeps tell levels.
     let steps = (0..8).flat_map(|step| [10.3 + 3.02 * f64::from(step)].repeat(50));
     assert_eq!(super::slope(steps), 0.0);
+}
+
+#[test]
+fn drawn_changes_follow_the_law() {
+    let mut rng = Pcg64Mcg::seed_from_u64(1);
+    let each: Vec<f64> = (0..20_000).map(|_| change(&mut rng).0).collect();
+    let mean = each.iter().sum::<f64>() / each.len() as f64;
+    let variance = each.iter().map(|by| by * by).sum::<f64>() / each.len() as f64;
+    let law: f64 = CHANGES.iter().map(|(share, by)| share * by * by).sum();
+    assert!(mean.abs() < 0.1, "{mean}");
+    assert!((0.9..1.1).contains(&(variance / law)), "{variance} {law}");
 }

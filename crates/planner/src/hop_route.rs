@@ -6,58 +6,29 @@
 //! of nodes within three hops that listen there. What is not known: losses that come in bursts, other traffic. Tests:
 //! `hop_route_tests.rs`.
 
-use crate::ageing;
-use crate::bisect;
 use crate::cheapest::CheapestWays;
-use crate::link_model::QUANTILE_90;
+use crate::hop_time::{cost, steady_s, Courses, HopLinks, Share};
 use crate::links::{LinkQualities, LinkQuality};
 use crate::plan::{PipPlan, Plan, PlanError, Warning};
-use crate::predict::{Feed, Likely, Prediction};
-use crate::request::{RouteRequest, Style, Transfer};
+use crate::predict::{Feed, Likely, Prediction, Steady};
+use crate::request::{RouteRequest, Style};
 use crate::topology::LinkRule;
 use crate::{Group, Member};
 use rand::Rng;
-use thalweg_units::{Channel, Db, Duration};
-use thalweg_wire::hop::{Calls, BLOCK, CONTROL_BYTES, HEADER_BYTES, MAX_HOPS, MAX_PAYLOAD};
-use thalweg_wire::phy::air_time;
+use thalweg_units::{Channel, Duration};
+use thalweg_wire::hop::{Calls, MAX_HOPS, MAX_PAYLOAD};
 
 /// Frames that the margin of a link counts for beside those that were counted: a few beacons say little.
 const PRIOR_FRAMES: f64 = 4.0;
 /// The same where nothing was heard in that direction.
 const UNHEARD_FRAMES: f64 = 1.0;
-/// A link over which less gets through is none.
-const LEAST: f64 = 0.02;
 /// Nodes so many hops apart listen on different channels.
 const APART: usize = 3;
-/// From a block's arrival at a relay to the next poll of the node before it, and until that node finds the relay free
-/// again: half of the time between polls.
-const HANDOVER: Duration = Duration::from_millis(6);
 /// What is taken of a link on which neither direction was heard: a call takes as long as it is repeated. Beacons may all
 /// have been lost.
 const SILENT: f64 = 5e-4;
 /// A call, its answer, and the pause before another.
 const CALL_FRAMES: Duration = Duration::from_millis(8);
-/// Nodes answer calls for so long before data flows.
-const CALL: Duration = Duration::from_millis(150);
-
-/// The share of routes that take longer than the range says.
-const SLOWER: f64 = 0.1;
-
-/// What a transfer hop by hop takes over a link, in seconds a packet.
-fn cost(forth: f64, back: f64, transfer: &Transfer) -> f64 {
-    if forth < LEAST || back < LEAST {
-        return f64::INFINITY;
-    }
-    let gap = transfer.cycle.gap;
-    let data = (air_time(HEADER_BYTES + transfer.cycle.payload_bytes) + gap).as_secs_f64();
-    let control = (air_time(CONTROL_BYTES) + gap).as_secs_f64() * 2.0;
-    let block = f64::from(BLOCK);
-    // Rounds until all packets of a block are there, and the first poll.
-    let lost = (1.0 - forth).max(1e-3);
-    let rounds = 2.0 + block.ln() / -lost.ln();
-    data / forth + rounds * control / (forth * back) / block
-}
-
 /// Frames received and sent over a link, by channel.
 type Counts = [(f64, f64); Channel::COUNT];
 
@@ -68,10 +39,6 @@ struct Costs<'a> {
     channels: Vec<Channel>,
     /// Whether each node has said what it heard.
     has_reported: Vec<bool>,
-    /// The nodes whose link has become weaker since it was measured, and by how much.
-    weaker: Option<([usize; 2], Db)>,
-    /// By how many standard deviations links are better than the beacons say.
-    better: f64,
 }
 
 impl<'a> Costs<'a> {
@@ -96,28 +63,6 @@ impl<'a> Costs<'a> {
             request,
             channels: channels.collect(),
             has_reported,
-            weaker: None,
-            better: 0.0,
-        }
-    }
-
-    /// The same where the link of two nodes has become weaker.
-    fn with_weaker(&self, pair: [usize; 2], by: Db) -> Self {
-        Self {
-            channels: self.channels.clone(),
-            has_reported: self.has_reported.clone(),
-            weaker: Some((pair, by)),
-            ..*self
-        }
-    }
-
-    /// The same where links are so many standard deviations better than what was counted.
-    fn with_better(&self, better: f64) -> Self {
-        Self {
-            channels: self.channels.clone(),
-            has_reported: self.has_reported.clone(),
-            better,
-            ..*self
         }
     }
 
@@ -138,8 +83,8 @@ impl<'a> Costs<'a> {
     /// What gets through from one node to another on a channel, 0..=1: the model's word on the margin, then what was counted
     /// there and on all channels. A direction in which nothing was heard is taken from the other where that was measured:
     /// a few beacons may all be lost, or the report on them.
-    fn delivery(&self, from: usize, to: usize, on: Channel) -> f64 {
-        self.delivery_by(&self.counts(from, to), [from, to], on)
+    fn share(&self, from: usize, to: usize, on: Channel) -> Share {
+        self.share_by(&self.counts(from, to), [from, to], on)
     }
 
     /// What was counted of a link, by channel.
@@ -147,16 +92,22 @@ impl<'a> Costs<'a> {
         std::array::from_fn(|at| self.counted(from, to, Channel::from_index(at)))
     }
 
-    fn delivery_by(&self, counts: &Counts, [from, to]: [usize; 2], on: Channel) -> f64 {
+    fn share_by(&self, counts: &Counts, [from, to]: [usize; 2], on: Channel) -> Share {
         let model = &self.request.model;
         let here = self.links.quality(from, to, on);
         let Some(known) = here.or(self.links.quality(to, from, on)) else {
-            return 0.0;
+            return Share::NONE;
         };
-        if known.sent.is_none() {
-            return here.map_or(0.0, |here| self.now([from, to], here.prr));
-        }
         let margin = model.power(&known).map(|power| power - model.floor);
+        let lossless = here.filter(|here| here.prr >= 1.0).and(margin);
+        let lossless = lossless.map(|margin| margin.0);
+        if known.sent.is_none() {
+            return Share {
+                known: here.map_or(0.0, |here| here.prr),
+                frames: None,
+                margin: lossless,
+            };
+        }
         let expected = margin.map_or(0.5, |margin| model.delivery_at(margin));
         let expected = expected * (1.0 - model.steady_loss());
         let prior = match here {
@@ -168,21 +119,14 @@ impl<'a> Costs<'a> {
         // Of a node without a report half is taken.
         let there = f64::from(!self.has_reported[to]);
         let frames = prior + sent + there;
-        let then = (expected * prior + received) / frames;
-        let beyond = self.better * (then * (1.0 - then) / frames).sqrt();
-        self.now([from, to], (then + beyond).min(1.0))
-    }
-
-    /// What gets through from one node to another now, where `then` did.
-    fn now(&self, [from, to]: [usize; 2], then: f64) -> f64 {
-        match self.weaker {
-            Some((pair, by)) if pair == [from, to] || pair == [to, from] => {
-                let model = &self.request.model;
-                let margin = bisect::last(-20.0, 20.0, |at| model.delivery_at(Db(at)) < then);
-                model.delivery_at(Db(margin) - by)
-            }
-            _ => then,
+        Share {
+            known: ((expected * prior + received) / frames).min(1.0),
+            frames: Some(frames),
+            margin: lossless,
         }
+    }
+    fn delivery(&self, from: usize, to: usize, on: Channel) -> f64 {
+        self.share(from, to, on).known
     }
 
     fn on(&self, from: usize, to: usize, channel: Channel) -> f64 {
@@ -193,28 +137,35 @@ impl<'a> Costs<'a> {
     }
     /// The least cost over `channels`: what was counted is looked up once.
     fn each(&self, from: usize, to: usize, channels: &[Channel]) -> f64 {
-        let (forth, back) = (self.counts(from, to), self.counts(to, from));
-        let delivery = |on: Channel| {
-            (
-                self.delivery_by(&forth, [from, to], on),
-                self.delivery_by(&back, [to, from], on),
-            )
-        };
-        let transfer = &self.request.transfer;
-        // The channel of calls must carry them, too. Where it was not measured, it is taken to.
-        let control = (self.request.control).filter(|on| self.links.channels().contains(*on));
-        let call = control.map_or(0.0, |control| {
-            let (forth, back) = delivery(control);
-            // What the call over a hop takes, in seconds a packet.
-            CALL_FRAMES.as_secs_f64()
-                / (forth * back).max(SILENT)
-                / f64::from(transfer.packets.max(1))
-        });
+        let counts = self.both(from, to);
+        let call = self.call_by(&counts, [from, to]);
         let costs = channels.iter().map(|on| {
-            let (forth, back) = delivery(*on);
-            cost(forth, back, transfer) + call
+            let [forth, back] = self.both_ways(&counts, [from, to], *on);
+            cost(forth, back, &self.request.transfer) + call
         });
         costs.fold(f64::INFINITY, f64::min)
+    }
+    /// What was counted forth and back.
+    fn both(&self, from: usize, to: usize) -> [Counts; 2] {
+        [self.counts(from, to), self.counts(to, from)]
+    }
+    /// What gets through forth and back.
+    fn both_ways(&self, counts: &[Counts; 2], [from, to]: [usize; 2], on: Channel) -> [f64; 2] {
+        [(from, to, &counts[0]), (to, from, &counts[1])]
+            .map(|(from, to, counts)| self.share_by(counts, [from, to], on).known)
+    }
+    fn call(&self, from: usize, to: usize) -> f64 {
+        self.call_by(&self.both(from, to), [from, to])
+    }
+    /// What the call over a hop takes, in seconds a packet: the channel of calls must carry it, too. Where that was not
+    /// measured, it is taken to.
+    fn call_by(&self, counts: &[Counts; 2], hop: [usize; 2]) -> f64 {
+        let control = (self.request.control).filter(|on| self.links.channels().contains(*on));
+        let Some(control) = control else { return 0.0 };
+        let [forth, back] = self.both_ways(counts, hop, control);
+        CALL_FRAMES.as_secs_f64()
+            / (forth * back).max(SILENT)
+            / f64::from(self.request.transfer.packets.max(1))
     }
     /// The nodes that `from` reaches at all.
     fn reached(&self, from: usize) -> Vec<usize> {
@@ -241,7 +192,7 @@ pub(crate) fn plan_hops(
     let request = &in_blocks(request);
     let costs = Costs::new(links, request);
     let path = cheapest(&costs, rng).ok_or_else(|| unreachable(&costs))?;
-    let listens = listening(&costs, &path);
+    let listens = listening(&costs, &path, rng);
     Ok(plan_of(&costs, path, listens))
 }
 
@@ -295,19 +246,24 @@ fn unreachable(costs: &Costs<'_>) -> PlanError {
     }
 }
 
-/// The channel on which each node of `path` listens; the source's is the first that is left.
-fn listening(costs: &Costs<'_>, path: &[usize]) -> Vec<Channel> {
+/// The channel on which each node of `path` listens; the source's is the first that is left. A detour takes others, too: a
+/// hop that carries nothing may be the only one between its nodes.
+fn listening(costs: &Costs<'_>, path: &[usize], rng: &mut impl Rng) -> Vec<Channel> {
     let mut listens: Vec<Channel> = Vec::new();
     for hop in path.windows(2) {
+        let near: Vec<Channel> = listens.iter().rev().take(APART).copied().collect();
         // Nodes that listen on one channel share its time: a free channel over a bad link may be the worse one.
-        let shared = |on: &Channel| {
-            let near = listens.iter().rev().take(APART);
-            let sharers = 1 + near.filter(|other| *other == on).count();
-            costs.on(hop[0], hop[1], *on) * sharers as f64
+        let mut shared = |on: Channel| {
+            let sharers = 1 + near.iter().filter(|other| **other == on).count();
+            let more = match costs.request.detour > 0.0 {
+                true => 1.0 + costs.request.detour * rng.random::<f64>(),
+                false => 1.0,
+            };
+            costs.on(hop[0], hop[1], on) * sharers as f64 * more
         };
-        let channels = costs.channels.iter().copied();
-        let best = channels.min_by(|a, b| shared(a).total_cmp(&shared(b)));
-        listens.push(best.unwrap_or(costs.request.routing_channel));
+        let channels = costs.channels.iter().map(|on| (*on, shared(*on)));
+        let best = channels.min_by(|a, b| a.1.total_cmp(&b.1));
+        listens.push(best.map_or(costs.request.routing_channel, |(on, _)| on));
     }
     let unused = costs.channels.iter().find(|on| !listens.contains(on));
     let first = unused.copied().unwrap_or(costs.request.routing_channel);
@@ -331,66 +287,59 @@ fn calls(costs: &Costs<'_>, path: &[usize]) -> Calls {
     }
 }
 
-/// The seconds that each hop of `path` takes for a packet.
-fn hop_costs(costs: &Costs<'_>, path: &[usize], listens: &[Channel]) -> Vec<f64> {
-    let hops = path.windows(2).zip(&listens[1..]);
-    hops.map(|(hop, on)| costs.on(hop[0], hop[1], *on))
-        .collect()
-}
-
-/// How long the transfer takes, in seconds.
-fn time_s(costs: &Costs<'_>, path: &[usize], listens: &[Channel]) -> f64 {
-    let each = hop_costs(costs, path, listens);
-    let block = f64::from(BLOCK);
-    let handover = match each.len() {
-        1 => 0.0,
-        _ => HANDOVER.as_secs_f64(),
+/// The hops of `path` for courses. Links that no survey has counted will be measured before a transfer, and the channel of
+/// each hop chosen by that.
+fn hop_links(costs: &Costs<'_>, path: &[usize], listens: &[Channel]) -> Vec<HopLinks> {
+    let hop = |(hop, on): (&[usize], &Channel)| {
+        let (from, to) = (hop[0], hop[1]);
+        let shares = |on: Channel| [costs.share(from, to, on), costs.share(to, from, on)];
+        let chosen = shares(*on);
+        let counted = chosen.iter().any(|share| share.frames.is_some());
+        HopLinks {
+            channels: match counted {
+                true => vec![chosen],
+                false => costs.channels.iter().map(|on| shares(*on)).collect(),
+            },
+            call: costs.call(from, to),
+        }
     };
-    let pairs = each.windows(2).map(|pair| pair[0] + pair[1]);
-    let slowest = pairs.fold(each[0], f64::max) * block + handover;
-    let packets = f64::from(costs.request.transfer.packets) + 1.0;
-    let blocks = (packets / block).max(1.0);
-    let calls = 2.0 * each.iter().sum::<f64>();
-    let fill: f64 = each.iter().map(|cost| cost * block + handover).sum();
-    CALL.as_secs_f64() + calls + fill + (blocks - 1.0) * slowest
+    path.windows(2).zip(&listens[1..]).map(hop).collect()
 }
 
 fn predicted(costs: &Costs<'_>, path: &[usize], listens: &[Channel]) -> Prediction {
-    let transfer = &costs.request.transfer;
-    let time = time_s(costs, path, listens);
-    let bits = f64::from(transfer.packets) * transfer.cycle.payload_bytes as f64 * 8.0;
+    let (transfer, model) = (&costs.request.transfer, &costs.request.model);
+    let hops = || path.windows(2).zip(&listens[1..]);
+    let each = hops().map(|(hop, on)| costs.on(hop[0], hop[1], *on));
+    let steady_s = steady_s(each.collect(), transfer);
+    let courses = Courses::drawn(&hop_links(costs, path, listens), model, transfer);
+    let kbit = f64::from(transfer.packets) * transfer.cycle.payload_bytes as f64 * 8e-3;
     let currents = &transfer.currents;
     let watts = currents.listening_w() + currents.code_ma * 1e-3 * currents.supply_v;
-    let deliveries = path.windows(2).zip(&listens[1..]);
-    let forth = |hop: &[usize], on: Channel| costs.delivery(hop[0], hop[1], on);
-    // Each hop is as likely to be the one that becomes so weak.
-    let by = ageing::loss_of_one_in(SLOWER / (path.len() - 1) as f64);
-    let weaker = path
-        .windows(2)
-        .map(|hop| costs.with_weaker([hop[0], hop[1]], by));
-    let slower = weaker
-        .map(|costs| time_s(&costs, path, listens))
-        .fold(time, f64::max);
-    let slower = slower.min(time + ageing::WHOLE_S);
-    let faster = time_s(&costs.with_better(QUANTILE_90), path, listens).min(time);
-    let prediction = Prediction {
-        hop_delivery: vec![deliveries.map(|(hop, on)| forth(hop, *on)).collect()],
+    let watts = watts * path.len() as f64;
+    let deliveries = hops().map(|(hop, on)| costs.delivery(hop[0], hop[1], *on));
+    let time_s = courses.mean(|seconds| seconds);
+    let [least, most] = courses.likely();
+    Prediction {
+        hop_delivery: vec![deliveries.collect()],
         group_delivery: vec![1.0],
         reverse_delivery: vec![1.0],
         first_round: 1.0,
         exchange: 1.0,
         completion: 1.0,
         rounds: None,
-        time_s: Some(time),
-        energy_j: Some(time * watts * path.len() as f64),
-        goodput_kbps: bits / time / 1000.0,
-        likely: None,
+        time_s: Some(time_s),
+        energy_j: Some(time_s * watts),
+        goodput_kbps: courses.mean(|seconds| kbit / seconds),
+        steady: Some(Steady {
+            time_s: steady_s,
+            goodput_kbps: kbit / steady_s,
+        }),
+        likely: Some(Likely {
+            time_s: [least, most],
+            energy_j: [least * watts, most * watts],
+            goodput_kbps: [kbit / most, kbit / least],
+        }),
         active_nodes: path.len(),
-    };
-    let likely = Likely::times(&prediction, [faster / time, slower / time]);
-    Prediction {
-        likely,
-        ..prediction
     }
 }
 

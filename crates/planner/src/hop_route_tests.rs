@@ -40,7 +40,8 @@ fn a_row_of_thirty_hops_has_a_route_on_channels_that_keep_apart() {
         assert_eq!(near.len(), 4, "{at}: {:?}", plan.channels);
     }
     assert_eq!(plan.prediction.completion, 1.0);
-    assert!((15.0..60.0).contains(&plan.prediction.goodput_kbps));
+    assert!((15.0..60.0).contains(&plan.steady_kbps()));
+    assert!(plan.prediction.goodput_kbps < plan.steady_kbps());
 }
 
 /// With four channels every hop from the fourth on has one that is free, and that may be its worst.
@@ -103,6 +104,22 @@ fn a_detour_takes_other_relays() {
     assert!(relays.contains(&1) && relays.contains(&2), "{relays:?}");
 }
 
+#[test]
+fn a_detour_takes_other_channels_where_there_is_one_way() {
+    let mut links = LinkQualities::new(2);
+    both(&mut links, 0, 1, 0.9);
+    let again = RouteRequest {
+        detour: 1.0,
+        ..request(0, 1)
+    };
+    let channel = |seed| {
+        let plan = plan_hops(&links, &again, &mut Pcg64Mcg::seed_from_u64(seed));
+        plan.unwrap().channels[1]
+    };
+    let channels: ChannelSet = (0..16).map(channel).collect();
+    assert_eq!(channels.len(), CHANNELS.len());
+}
+
 /// Losses slow a transfer by as much as frames are repeated, and a second hop halves it.
 #[test]
 fn predictions_follow_the_arithmetic() {
@@ -112,7 +129,7 @@ fn predictions_follow_the_arithmetic() {
             both(&mut links, node - 1, node, prr);
         }
         let plan = planned(&links, &request(nodes - 1, 0)).unwrap();
-        plan.prediction.goodput_kbps
+        plan.steady_kbps()
     };
     let (one, two) = (goodput(2, 1.0), goodput(3, 1.0));
     assert!((170.0..210.0).contains(&one), "{one}");

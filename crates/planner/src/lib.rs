@@ -19,6 +19,7 @@ pub mod concurrent;
 mod evidence;
 pub mod groups;
 mod hop_route;
+mod hop_time;
 mod interference;
 mod likely;
 mod link_fusion;
@@ -49,7 +50,7 @@ pub use pairs::{
 };
 pub use paths::{node_distinct_paths, PathSearch, PathSet, RelayOrder};
 pub use plan::{PathFault, PipPlan, Plan, PlanError, Warning};
-pub use predict::{Feed, Likely, Prediction};
+pub use predict::{Feed, Likely, Prediction, Steady};
 pub use request::{
     Backups, Currents, Diversity, Grouping, LastResort, LastStage, PipChoice, RouteRequest, Style,
     Transfer,

@@ -241,12 +241,22 @@ impl Plan {
     /// After how many seconds this pipeline is left for a path hop by hop. Where it expects losses, what is foreseen of it says
     /// little, so `hops`, the plan of the other way, decides.
     pub fn left_after_s(&self, hops: Option<&Self>) -> f64 {
-        let foreseen = |plan: &Self| plan.prediction.time_s.unwrap_or(0.0);
+        let foreseen = |plan: &Self| plan.steady_s().unwrap_or(0.0);
         let after_s = match hops.filter(|_| self.expects_losses()) {
             Some(hops) => foreseen(hops) * ROUNDS_OVERDUE,
             None => foreseen(self) * OVERDUE,
         };
         after_s.max(SOONEST_S)
+    }
+    /// How long it takes if links stay as they were surveyed, in seconds; none where it never ends.
+    pub fn steady_s(&self) -> Option<f64> {
+        let steady = self.prediction.steady.map(|steady| steady.time_s);
+        steady.or(self.prediction.time_s)
+    }
+    /// Its goodput if links stay as they were surveyed, in kbit/s.
+    pub fn steady_kbps(&self) -> f64 {
+        let steady = self.prediction.steady.map(|steady| steady.goodput_kbps);
+        steady.unwrap_or(self.prediction.goodput_kbps)
     }
     /// Whether it is a pipeline over two chains, or one hop, of which losses are foreseen that rounds repair best: without
     /// probes that end chains for what was foreseen, and with the patience of P3.

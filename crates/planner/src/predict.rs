@@ -64,12 +64,26 @@ pub struct Prediction {
     pub time_s: Option<f64>,
     /// Expected energy of all active nodes over that time, radio and microcontroller, in joules.
     pub energy_j: Option<f64>,
-    /// Mean goodput of transfers that end, in kbit/s of payload; 0 where none does.
+    /// Mean goodput of transfers that end, in kbit/s of payload; 0 where none does. Where some take far longer than most, it
+    /// is more than the bytes over the mean time.
     pub goodput_kbps: f64,
+    /// Hop by hop, the same if no link changed.
+    #[serde(skip)]
+    pub steady: Option<Steady>,
     /// Where eight of ten such transfers are likely to lie; none where that is not known.
     pub likely: Option<Likely>,
     /// Source, sink and relays, backups included.
     pub active_nodes: usize,
+}
+
+/// What is expected of links that stay as a survey found them. Ways of a transfer are compared by that: a survey says nothing
+/// of how either will change.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Steady {
+    /// Time, in seconds.
+    pub time_s: f64,
+    /// Goodput, in kbit/s of payload.
+    pub goodput_kbps: f64,
 }
 
 /// The ends of a range that takes in eight of ten transfers.
@@ -163,6 +177,7 @@ pub(crate) fn predict(
         time_s: None,
         energy_j: None,
         goodput_kbps: 0.0,
+        steady: None,
         likely: None,
         active_nodes: active.len(),
     };

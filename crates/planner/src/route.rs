@@ -112,11 +112,7 @@ fn quicker(
             };
             let goodput = plan.prediction.goodput_kbps * least;
             Ok(match plan_hops(links, request, rng) {
-                Ok(hops)
-                    if plan.may_be_quicker_by_hops() && hops.prediction.goodput_kbps > goodput =>
-                {
-                    hops
-                }
+                Ok(hops) if plan.may_be_quicker_by_hops() && hops.steady_kbps() > goodput => hops,
                 Ok(hops) => plan.left_for(&hops),
                 Err(_) => plan,
             })

@@ -116,6 +116,23 @@ fn files_are_told_by_what_they_hold() {
 }
 
 #[test]
+fn json_of_another_program_is_named_for_what_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("other.json");
+    for text in ["{\"a\": 1}", "{\n  \"a\": 1\n}", "[1, 2]"] {
+        fs::write(&path, text).unwrap();
+        let error = Testbed::load(&path).unwrap_err().to_string();
+        let named = error.contains("JSON of a program that is not known: maps of zigbee2mqtt");
+        assert!(named, "{text}: {error}");
+    }
+    // A K7 trace begins with an object, whatever its file is called.
+    let trace = "{\"location\": \"x\"}\ndatetime,src,dst,channel,mean_rssi,pdr,tx_count\n\
+        2018-01-11 16:32:22,0,1,26,-70,1.0,100\n";
+    fs::write(&path, trace).unwrap();
+    assert!(Testbed::load(&path).is_ok());
+}
+
+#[test]
 fn links_without_an_rssi_get_the_level_that_their_ratio_tells() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("links.csv");

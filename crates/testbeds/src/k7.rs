@@ -39,6 +39,13 @@ struct Row {
     frames: u32,
 }
 
+/// Whether what begins so may be a K7 trace: an object on one line, then a heading.
+pub(crate) fn is_trace(start: &[u8]) -> bool {
+    let mut lines = start.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    let is_object = |line: &[u8]| line.starts_with(b"{") && line.ends_with(b"}");
+    lines.next().is_some_and(is_object) && lines.next().is_some_and(|line| line.contains(&b','))
+}
+
 /// Reads a K7 trace, compressed or not; `source_name` is the file's name in errors.
 ///
 /// # Errors

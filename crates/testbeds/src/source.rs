@@ -164,6 +164,7 @@ fn kind_of(start: &[u8], path: &Path) -> Kind {
     let format = match Format::of(raw, &start) {
         // Whatever its parts are called.
         Some(Format::Zip) if has("xlsx") || has("xlsm") => Some(Format::Xlsx),
+        None if has("json") && !k7::is_trace(&start) => Some(Format::Json),
         format => format,
     };
     if let (Some(format), false) = (format, has("k7") || has("toml")) {

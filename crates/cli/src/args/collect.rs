@@ -4,10 +4,9 @@ use std::path::PathBuf;
 
 use super::{Say, STORE};
 use crate::address::Address;
-use crate::values::{self, List, Node};
+use crate::values::{self, List, LossOn, Node};
 use clap::Args;
 use thalweg_host::registry::Protocol;
-use thalweg_testbeds::Loss;
 use thalweg_units::{Channel, Duration};
 
 /// Fetch an object from a node to the base station, verify it and store it.
@@ -78,10 +77,10 @@ pub(crate) struct CollectArgs {
     /// Use paths of exactly this many hops [default: the shortest with enough paths].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..))]
     pub(crate) hops: Option<u8>,
-    /// Lose this share of what one node sends at another, such as 3-4:0.2; may be given again. It
-    /// begins after the survey: no plan knows of it.
-    #[arg(long, value_name = "FROM-TO:SHARE")]
-    pub(crate) loss: Vec<Loss>,
+    /// Lose this share of what one node sends at another, such as 3-4:0.2, or by names; may be given
+    /// again. It begins after the survey: no plan knows of it.
+    #[arg(long, value_name = "FROM-TO:SHARE", value_parser = values::loss)]
+    pub(crate) loss: Vec<LossOn>,
     /// Let this pass between survey and transfer, such as 90s, 15min, 2h or 1day; links change meanwhile
     /// [default: none].
     #[arg(long, value_name = "TIME", value_parser = values::time)]

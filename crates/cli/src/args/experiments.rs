@@ -4,9 +4,8 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use super::Say;
-use crate::values::{self, Seeds};
+use crate::values::{self, LossOn, Seeds};
 use clap::{Args, Subcommand, ValueEnum};
-use thalweg_testbeds::Loss;
 use thalweg_units::Channel;
 
 #[derive(Debug, Subcommand)]
@@ -55,10 +54,10 @@ pub(crate) struct RunArgs {
     /// the one on which floods reach most nodes].
     #[arg(long, value_name = "N", value_parser = values::channel)]
     pub(crate) control_channel: Option<Channel>,
-    /// Lose this share of what one node sends at another, such as 3-4:0.2; may be given again. It
-    /// begins after the survey, but where a whole network is emptied.
-    #[arg(long, value_name = "FROM-TO:SHARE")]
-    pub(crate) loss: Vec<Loss>,
+    /// Lose this share of what one node sends at another, such as 3-4:0.2, or by names of --testbed; may
+    /// be given again. It begins after the survey, but where a whole network is emptied.
+    #[arg(long, value_name = "FROM-TO:SHARE", value_parser = values::loss)]
+    pub(crate) loss: Vec<LossOn>,
     /// Draw this many routes (or links, or sources) per seed [default: the experiment's].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) routes: Option<u32>,

@@ -305,6 +305,45 @@ fn a_network_that_has_idled_is_roused_first() {
     assert!(report["cold_s"].as_f64().unwrap() < 15.0, "{report}");
 }
 
+/// Names may have the sign that stands between them.
+#[test]
+fn losses_take_names_as_other_options_do() {
+    let dir = tempfile::tempdir().unwrap();
+    let links = "src,dst,channel,prr\npier-3,gate,26,1\ngate,pier-3,26,1\n";
+    fs::write(dir.path().join("names.csv"), links).unwrap();
+    let told = |loss: &str| {
+        let args = [
+            "collect",
+            "--testbed",
+            "names.csv",
+            "--to",
+            "gate",
+            "--json",
+            "--loss",
+            loss,
+        ];
+        let output = thalweg(dir.path(), &args).output().unwrap();
+        (
+            output.status.code(),
+            String::from_utf8(output.stdout).unwrap(),
+        )
+    };
+    let named = told("pier-3-gate:0.3");
+    assert_eq!(named.0, Some(0), "{}", named.1);
+    assert_eq!(named, told("1-2:0.3"));
+    assert_ne!(named, told("pier-3-gate:0"));
+    for (loss, why) in [
+        ("pier-3-barn:0.3", "--loss barn: "),
+        ("barn-gate:0.3", "--loss barn: "),
+        ("gate-gate:0.3", "no link to itself"),
+        ("gate:0.3", "FROM-TO:SHARE"),
+        ("pier-3-gate:1", "FROM-TO:SHARE"),
+    ] {
+        let (status, told) = told(loss);
+        assert!(status == Some(2) && told.contains(why), "{loss}: {told}");
+    }
+}
+
 #[test]
 fn losses_are_on_links_that_are_there() {
     let dir = tempfile::tempdir().unwrap();
@@ -320,6 +359,7 @@ fn losses_are_on_links_that_are_there() {
         ),
         ("run p3.sizes --testbed pair --loss 9-1:0.2", "no node 9"),
         ("run p3.sizes --loss 3-4:2", "a share from 0 to 0.99"),
+        ("run p3.sizes --loss gate-barn:0.2", "where --testbed gives"),
     ] {
         fs::write(
             dir.path().join("links.csv"),

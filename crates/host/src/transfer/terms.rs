@@ -137,7 +137,7 @@ impl TransferTerms {
     #[must_use]
     pub fn with_last_resort(self, plan: &Plan, hops: Option<&Plan>) -> Self {
         let hops = hops.filter(|_| plan.expects_losses());
-        let likely = hops.and_then(|hops| hops.prediction.time_s);
+        let likely = hops.and_then(Plan::steady_s);
         Self {
             limit: Some(Duration::from_secs_f64(plan.left_after_s(hops))),
             other_way: likely.map(|time_s| Duration::from_secs_f64(time_s * UNSTEADY)),

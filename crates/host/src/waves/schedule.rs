@@ -323,7 +323,7 @@ impl Schedule {
         let goodput = plan.prediction.goodput_kbps * plan.prediction.completion;
         let is_better = alone
             .first()
-            .is_some_and(|hops| hops.prediction.goodput_kbps > goodput);
+            .is_some_and(|hops| hops.steady_kbps() > goodput);
         if is_better {
             self.leave(plan.source);
         }

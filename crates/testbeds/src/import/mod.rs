@@ -37,6 +37,8 @@ pub(crate) enum Format {
     Ods,
     /// Another archive.
     Zip,
+    /// JSON of none of the programs below.
+    Json,
     Cooja,
     ZigbeeMap,
     Thread,
@@ -127,6 +129,7 @@ impl Format {
             Self::Xls => "a spreadsheet of old (XLS)",
             Self::Ods => "an OpenDocument spreadsheet (ODS)",
             Self::Zip => "a ZIP archive",
+            Self::Json => "JSON of a program that is not known",
             Self::Cooja => "a Cooja simulation",
             Self::ZigbeeMap => "a zigbee2mqtt network map",
             Self::Thread => "OpenThread diagnostics",
@@ -196,6 +199,9 @@ pub(crate) fn read(
             return foreign(
                 "rows name a mote by its address and its neighbour by number; name both alike, in columns `src` and `dst`",
             )
+        }
+        Format::Json => {
+            return foreign("maps of zigbee2mqtt and diagnostics of OpenThread can be read; make a CSV of other links")
         }
         Format::Zip => return foreign("unpack it, and give the file of links"),
         Format::Xlsx => {

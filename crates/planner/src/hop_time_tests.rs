@@ -1,0 +1,96 @@
+//! Tests of `hop_time.rs`.
+
+use super::*;
+
+fn counted(known: f64, frames: f64) -> HopLinks {
+    let share = Share {
+        known,
+        frames: Some(frames),
+        margin: None,
+    };
+    HopLinks {
+        channels: vec![[share; 2]],
+        call: 0.0,
+    }
+}
+
+fn uncounted(known: f64, channels: usize) -> HopLinks {
+    let share = Share {
+        known,
+        ..Share::NONE
+    };
+    HopLinks {
+        channels: vec![[share; 2]; channels],
+        call: 0.0,
+    }
+}
+
+fn drawn(hops: usize, hop: &HopLinks) -> Courses {
+    let hops = vec![hop.clone(); hops];
+    Courses::drawn(&hops, &LinkModel::UNKNOWN, &Transfer::default())
+}
+
+fn steady(hops: usize, share: f64) -> f64 {
+    let transfer = Transfer::default();
+    steady_s(vec![cost(share, share, &transfer); hops], &transfer)
+}
+
+/// One of the hops is likely to be weak, and the route is as slow as that.
+#[test]
+fn the_longer_a_route_the_more_changes_cost() {
+    let more = |hops| drawn(hops, &counted(0.8, 8.0)).mean(|s| s) / steady(hops, 0.8);
+    let [one, three, ten] = [1, 3, 10].map(more);
+    assert!(
+        one > 1.0 && three > 1.1 * one && ten > 1.2 * three,
+        "{one} {three} {ten}"
+    );
+}
+
+#[test]
+fn strong_links_stay_strong() {
+    let strong = Share {
+        known: 0.99,
+        frames: Some(1_000.0),
+        margin: Some(20.0),
+    };
+    let hop = HopLinks {
+        channels: vec![[strong; 2]],
+        call: 0.0,
+    };
+    let courses = drawn(10, &hop);
+    let median = courses.0[COURSES / 2];
+    assert!(
+        (0.9..1.05).contains(&(median / steady(10, 0.99))),
+        "{median}"
+    );
+    let [least, most] = courses.likely();
+    assert!(most < 1.3 * least, "{least} {most}");
+}
+
+#[test]
+fn the_more_is_counted_the_less_is_open() {
+    let open = |frames| {
+        let [least, most] = drawn(1, &counted(0.7, frames)).likely();
+        most / least
+    };
+    let [few, many] = [8.0, 1_000.0].map(open);
+    assert!(few > 1.2 * many, "{few} {many}");
+}
+
+/// A survey chooses among them; two beacons each way do not always find the best.
+#[test]
+fn of_ratios_that_nobody_counted_more_channels_are_better() {
+    let mean = |channels| drawn(5, &uncounted(0.7, channels)).mean(|s| s);
+    let [one, four] = [1, 4].map(mean);
+    assert!(four < 0.7 * one, "{one} {four}");
+}
+
+#[test]
+fn nothing_gets_through_within_a_bound() {
+    let courses = drawn(3, &counted(0.0, 1e6));
+    let longest = courses.0[COURSES - 1];
+    assert!(
+        (ageing::WHOLE_S..2.0 * ageing::WHOLE_S).contains(&longest),
+        "{longest}"
+    );
+}
