@@ -46,6 +46,14 @@ pub struct Sighting {
     pub age: Duration,
 }
 
+impl Sighting {
+    /// Frames that were sent, one at least, and the share of them that was received.
+    fn counts(&self) -> (f64, f64) {
+        let sent = f64::from(self.sent.max(1));
+        (sent, (f64::from(self.received) / sent).min(1.0))
+    }
+}
+
 /// A network's links, as surveys and transfers have measured them.
 #[derive(Debug, Clone)]
 pub struct FusedLinks {
@@ -166,7 +174,7 @@ impl FusedLinks {
         model = model.with_outage_in(tables);
         let sources: Vec<Source<'_>> = surveys.iter().map(|s| Source::new(s, &model)).collect();
         let spread = Spread::of(&sources, model.unknown.0.powi(2));
-        let sightings = by_link(seen);
+        let (sightings, mut margins) = (by_link(seen), BTreeMap::new());
         let mut fused = Self { links, model };
         for_each_link(&sources, |from, to, channel| {
             let read = |source: &Source<'_>| source.reading(from, to, channel);
@@ -174,8 +182,13 @@ impl FusedLinks {
             let change = spread.change_of(from, to);
             if let Some(seen) = sightings.get(&(from, to, channel)) {
                 let level = spread.mean(&readings, change).level;
-                let seen = seen.iter().map(|sighting| model.sighted(sighting, level));
-                readings.extend(seen);
+                for sighting in seen {
+                    // Many transfers count the same.
+                    let counts = (sighting.sent, sighting.received);
+                    let margins = margins.entry(counts);
+                    let between = margins.or_insert_with(|| model.margins_of(sighting));
+                    readings.push(model.sighted(sighting, level, *between));
+                }
                 readings.sort_by_key(|reading| reading.age);
                 readings.truncate(MOST_READINGS);
             }
@@ -334,11 +347,9 @@ impl LinkModel {
         Dbm(10.0 * libm::log10(read))
     }
 
-    /// `sighting` as a reading of a link which is at `level` by all its other readings: that level, or the nearest
-    /// under which the count is no surprise.
-    fn sighted(&self, sighting: &Sighting, level: f64) -> Reading {
-        let sent = f64::from(sighting.sent.max(1));
-        let share = (f64::from(sighting.received) / sent).min(1.0);
+    /// Between which margins the count of `sighting` is no surprise, in decibels.
+    fn margins_of(&self, sighting: &Sighting) -> [f64; 2] {
+        let (sent, share) = sighting.counts();
         // Wilson's interval of a standard deviation: of all frames none is lost by chance alone.
         let (middle, wide) = (
             (share + 0.5 / sent) / (1.0 + 1.0 / sent),
@@ -346,12 +357,17 @@ impl LinkModel {
         );
         // Frames lost to other users of the channel say nothing of the link.
         let kept = 1.0 - self.outage;
-        let low = self.margin_of((middle - wide) / kept.max(0.5));
-        let high = self.margin_of((middle + wide) / kept.max(0.5));
+        [middle - wide, middle + wide].map(|share| self.margin_of(share / kept.max(0.5)))
+    }
+
+    /// `sighting` as a reading of a link which is at `level` by all its other readings: that level, or the nearest
+    /// under which the count is no surprise, `between` two margins.
+    fn sighted(&self, sighting: &Sighting, level: f64, between: [f64; 2]) -> Reading {
+        let [low, high] = between;
         let level = level.clamp(self.floor.0 + low, self.floor.0 + high.max(low));
         Reading {
             level,
-            prr: share,
+            prr: sighting.counts().1,
             sent: Some(sighting.sent.min(COUNTED)),
             age: sighting.age,
             changed: changed_share(sighting.age),
