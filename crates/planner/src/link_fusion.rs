@@ -74,13 +74,16 @@ struct Reading {
     changed: f64,
 }
 
+/// The receivers of a node on a channel.
+type Row = Vec<(usize, Option<Reading>)>;
+
 /// A survey as readings.
 struct Source<'a> {
     model: &'a LinkModel,
     age: Duration,
     changed: f64,
     /// Per channel and sender: the receivers in order, and the reading where it has a level.
-    rows: Vec<Vec<Vec<(usize, Option<Reading>)>>>,
+    rows: Vec<Vec<Row>>,
     /// Per channel and node: whether it was heard, and whether it heard anybody.
     took_part: Vec<Vec<(bool, bool)>>,
 }
@@ -174,35 +177,23 @@ impl FusedLinks {
         model = model.with_outage_in(tables);
         let sources: Vec<Source<'_>> = surveys.iter().map(|s| Source::new(s, &model)).collect();
         let spread = Spread::of(&sources, model.unknown.0.powi(2));
-        let (sightings, mut margins) = (by_link(seen), BTreeMap::new());
+        let mut sightings = Sightings::of(seen);
         let mut fused = Self { links, model };
         for_each_link(&sources, |from, to, channel| {
             let read = |source: &Source<'_>| source.reading(from, to, channel);
             let mut readings: Vec<Reading> = sources.iter().filter_map(read).collect();
             let change = spread.change_of(from, to);
-            if let Some(seen) = sightings.get(&(from, to, channel)) {
-                let level = spread.mean(&readings, change).level;
-                for sighting in seen {
-                    // Many transfers count the same.
-                    let counts = (sighting.sent, sighting.received);
-                    let margins = margins.entry(counts);
-                    let between = margins.or_insert_with(|| model.margins_of(sighting));
-                    readings.push(model.sighted(sighting, level, *between));
-                }
+            let seen = sightings.of_link((from, to, channel), &model, || {
+                spread.mean(&readings, change).level
+            });
+            if !seen.is_empty() {
+                readings.extend(seen);
                 readings.sort_by_key(|reading| reading.age);
                 readings.truncate(MOST_READINGS);
             }
             if !readings.is_empty() {
                 let mean = spread.mean(&readings, change);
-                let quality = LinkQuality {
-                    prr: mean.prr,
-                    rssi: Some(model.register(Dbm(mean.level), mean.prr)),
-                    sent: readings
-                        .iter()
-                        .filter_map(|r| r.sent)
-                        .reduce(u32::saturating_add),
-                    unknown: Some(mean.unknown),
-                };
+                let quality = model.quality_of(&mean, &readings);
                 // Both nodes are in the table.
                 let _ = fused.links.put(from, to, channel, quality);
             }
@@ -220,13 +211,41 @@ impl FusedLinks {
     }
 }
 
-fn by_link(seen: &[Sighting]) -> BTreeMap<(usize, usize, Channel), Vec<&Sighting>> {
-    let mut sightings: BTreeMap<_, Vec<&Sighting>> = BTreeMap::new();
-    for sighting in seen {
-        let of = (sighting.from, sighting.to, sighting.channel);
-        sightings.entry(of).or_default().push(sighting);
+/// What transfers saw, by link.
+struct Sightings<'a> {
+    links: BTreeMap<(usize, usize, Channel), Vec<&'a Sighting>>,
+    /// Between which margins counts are no surprise, by frames sent and received: many transfers count the same.
+    margins: BTreeMap<(u32, u32), [f64; 2]>,
+}
+
+impl<'a> Sightings<'a> {
+    fn of(seen: &'a [Sighting]) -> Self {
+        let mut links: BTreeMap<_, Vec<&Sighting>> = BTreeMap::new();
+        for sighting in seen {
+            let of = (sighting.from, sighting.to, sighting.channel);
+            links.entry(of).or_default().push(sighting);
+        }
+        let margins = BTreeMap::new();
+        Self { links, margins }
     }
-    sightings
+    /// Those of one link as readings, where that is at `level` by all others.
+    fn of_link(
+        &mut self,
+        link: (usize, usize, Channel),
+        model: &LinkModel,
+        level: impl FnOnce() -> f64,
+    ) -> Vec<Reading> {
+        let Some(seen) = self.links.get(&link) else {
+            return Vec::new();
+        };
+        let (level, margins) = (level(), &mut self.margins);
+        let reading = |sighting: &&Sighting| {
+            let counts = margins.entry((sighting.sent, sighting.received));
+            let between = counts.or_insert_with(|| model.margins_of(sighting));
+            model.sighted(sighting, level, *between)
+        };
+        seen.iter().map(reading).collect()
+    }
 }
 
 /// Calls `visit` with every link that any of `sources` heard.
@@ -339,6 +358,17 @@ impl Spread {
 }
 
 impl LinkModel {
+    /// A link of this `mean` of `readings`.
+    fn quality_of(&self, mean: &Mean, readings: &[Reading]) -> LinkQuality {
+        let sent = readings.iter().filter_map(|reading| reading.sent);
+        LinkQuality {
+            prr: mean.prr,
+            rssi: Some(self.register(Dbm(mean.level), mean.prr)),
+            sent: sent.reduce(u32::saturating_add),
+            unknown: Some(mean.unknown),
+        }
+    }
+
     /// The RSSI register's reading of a link of `level`, of whose frames the share `prr` arrives: the inverse of
     /// [`LinkModel::power`].
     fn register(&self, level: Dbm, prr: f64) -> Dbm {

@@ -244,16 +244,7 @@ impl<N: Connector> Runner<N> {
         let (state, why) = match ended {
             Ok(()) => (JobState::Done, None),
             Err(Stop::Failed(why)) => (JobState::Failed, Some(why)),
-            Err(Stop::Full(why)) => {
-                station.note_store_fault(&why);
-                // What a session brought is not sent again. A disk that has room for the queue alone is no reason to
-                // fetch for ever.
-                let is_end = matches!(job.work, Work::Session(_)) || self.is_hopeless(job.id);
-                match is_end {
-                    true => (JobState::Failed, Some(why.to_string())),
-                    false => (station.interrupted_state(job.id), None),
-                }
-            }
+            Err(Stop::Full(why)) => self.without_room(job, &why),
             Err(Stop::Interrupted) => (station.interrupted_state(job.id), None),
             Err(Stop::Blocked(wait)) => {
                 if wait.is_news() {
@@ -340,6 +331,16 @@ impl<N: Connector> Runner<N> {
         self.station.wait(pause);
         if begun.elapsed() >= pause {
             self.pauses = later;
+        }
+    }
+
+    /// How `job` ends that found no room for what it brought.
+    fn without_room(&mut self, job: &StoredJob, why: &StoreError) -> (JobState, Option<String>) {
+        self.station.note_store_fault(why);
+        // What a session brought is not sent again. A disk that has room for the queue alone is no reason to fetch for ever.
+        match matches!(job.work, Work::Session(_)) || self.is_hopeless(job.id) {
+            true => (JobState::Failed, Some(why.to_string())),
+            false => (self.station.interrupted_state(job.id), None),
         }
     }
 
