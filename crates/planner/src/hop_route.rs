@@ -311,7 +311,11 @@ fn predicted(costs: &Costs<'_>, path: &[usize], listens: &[Channel]) -> Predicti
     let hops = || path.windows(2).zip(&listens[1..]);
     let each = hops().map(|(hop, on)| costs.on(hop[0], hop[1], *on));
     let steady_s = steady_s(each.collect(), transfer);
-    let courses = Courses::drawn(&hop_links(costs, path, listens), model, transfer);
+    let courses = Courses::drawn(
+        &hop_links(costs, path, listens),
+        model,
+        (transfer, steady_s),
+    );
     let kbit = f64::from(transfer.packets) * transfer.cycle.payload_bytes as f64 * 8e-3;
     let currents = &transfer.currents;
     let watts = currents.listening_w() + currents.code_ma * 1e-3 * currents.supply_v;

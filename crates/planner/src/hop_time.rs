@@ -28,6 +28,9 @@ const CALL: Duration = Duration::from_millis(150);
 const GIVEN_UP_S: f64 = 8.0 + 10.0;
 /// Beacons of a sweep by which a hop's channel is chosen: two each way.
 const BEACONS: usize = 4;
+/// A course that takes so many times as long as over links that stay as they are is followed no longer, but for
+/// [`ageing::WHOLE_S`] at least.
+const LONGEST: f64 = 4.0;
 /// Courses that are drawn, and how many of them are shorter, and longer, than what is likely.
 const COURSES: usize = 100;
 const TAIL: usize = COURSES / 10;
@@ -114,12 +117,21 @@ pub(crate) fn steady_s(each: Vec<f64>, transfer: &Transfer) -> f64 {
 pub(crate) struct Courses(Vec<f64>);
 
 impl Courses {
-    /// Over `hops`, by `model`.
-    pub(crate) fn drawn(hops: &[HopLinks], model: &LinkModel, transfer: &Transfer) -> Self {
+    /// Over `hops`, by `model`, where it takes `steady_s` over links that stay as they are.
+    pub(crate) fn drawn(
+        hops: &[HopLinks],
+        model: &LinkModel,
+        (transfer, steady_s): (&Transfer, f64),
+    ) -> Self {
+        let longest_s = match steady_s.is_finite() {
+            true => ageing::WHOLE_S.max(LONGEST * steady_s),
+            false => ageing::WHOLE_S,
+        };
         let mut course = Course {
             curve: Curve::of(model),
             hops,
             transfer,
+            longest_s,
             rng: Pcg64Mcg::seed_from_u64(0),
         };
         let mut each: Vec<f64> = (0..COURSES).map(|_| course.seconds()).collect();
@@ -141,6 +153,7 @@ struct Course<'a> {
     curve: Curve,
     hops: &'a [HopLinks],
     transfer: &'a Transfer,
+    longest_s: f64,
     rng: Pcg64Mcg,
 }
 
@@ -149,7 +162,7 @@ impl Course<'_> {
         let hops = self.hops;
         let mut found = self.found_all();
         let (mut seconds, mut left, mut flows) = (0.0, blocks(self.transfer), false);
-        while seconds < ageing::WHOLE_S {
+        while seconds < self.longest_s {
             let each = hops.iter().zip(&found);
             let pace = Pace(each.map(|(hop, found)| self.now(hop, *found)).collect());
             if !pace.block().is_finite() {

@@ -26,8 +26,10 @@ fn uncounted(known: f64, channels: usize) -> HopLinks {
 }
 
 fn drawn(hops: usize, hop: &HopLinks) -> Courses {
-    let hops = vec![hop.clone(); hops];
-    Courses::drawn(&hops, &LinkModel::UNKNOWN, &Transfer::default())
+    let known = hop.channels[0][0].known;
+    let (steady_s, hops) = (steady(hops, known), vec![hop.clone(); hops]);
+    let transfer = Transfer::default();
+    Courses::drawn(&hops, &LinkModel::UNKNOWN, (&transfer, steady_s))
 }
 
 fn steady(hops: usize, share: f64) -> f64 {
@@ -93,4 +95,21 @@ fn nothing_gets_through_within_a_bound() {
         (ageing::WHOLE_S..2.0 * ageing::WHOLE_S).contains(&longest),
         "{longest}"
     );
+}
+
+/// Sixteen megabytes take longer than links take to change.
+#[test]
+fn a_long_transfer_takes_as_many_times_as_long_as_a_short_one() {
+    let of = |packets| {
+        let transfer = Transfer {
+            packets,
+            ..Transfer::default()
+        };
+        let steady_s = steady_s(vec![cost(0.8, 0.8, &transfer); 8], &transfer);
+        let hops = vec![counted(0.8, 100.0); 8];
+        let courses = Courses::drawn(&hops, &LinkModel::UNKNOWN, (&transfer, steady_s));
+        courses.mean(|s| s) / steady_s
+    };
+    let [short, long] = [17_000, 138_000].map(of);
+    assert!((0.7..1.3).contains(&(long / short)), "{short} {long}");
 }
