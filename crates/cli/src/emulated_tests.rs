@@ -195,7 +195,7 @@ fn restarts_are_told_by_the_next_survey_and_last_words_by_the_line() {
     let line = |node| format!("node {node} restarted: fault, 1 restart");
     let power = "power came to nodes 2, 3, 5, 6".to_owned();
     assert_eq!(Restarted::lines(&restarted), [line(1), line(4), power]);
-    // It is told once. A cut of power is told again.
+    // Each time that power comes is told in one survey.
     let struck = bench.blows.as_ref().unwrap().send((2, Blow::Cut));
     assert!(struck.is_ok());
     thread::sleep(WallDuration::from_secs(4));

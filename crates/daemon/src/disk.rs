@@ -148,7 +148,7 @@ impl Disk {
     pub(super) fn blame(&self, why: &StoreError) {
         let mut state = self.state();
         state.faults += 1;
-        // What is free is read anew: no job begins on a disk that is full now.
+        // The free space may just have gone: read it again before the next job begins.
         state.free = None;
         let text = Some(why.to_string());
         let fault = match why {

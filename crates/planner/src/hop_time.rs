@@ -55,14 +55,14 @@ pub(crate) fn cost(forth: f64, back: f64, transfer: &Transfer) -> f64 {
 pub(crate) struct Share {
     /// As far as is known.
     pub(crate) known: f64,
-    /// So many frames say so; none where it is a ratio that nobody has counted.
+    /// The number of frames that it was counted over; none for a ratio from a file that does not say.
     pub(crate) frames: Option<f64>,
     /// The margin by the link's level, in decibels, where it lost nothing.
     pub(crate) margin: Option<f64>,
 }
 
 impl Share {
-    /// Of a link that nobody has heard.
+    /// A link over which nothing was heard.
     pub(crate) const NONE: Self = Self {
         known: 0.0,
         frames: None,

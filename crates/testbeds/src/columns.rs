@@ -54,7 +54,7 @@ columns! {
     /// The channel, or a list as `[11;12]`; all of them where it is empty.
     CHANNEL = "channel" "channels" "ch";
     /// The packet reception ratio.
-    PRR = "prr" "pdr";
+    PRR = "prr" "pdr" "mean_prr" "mean_pdr";
     /// The mean RSSI of the frames received.
     RSSI = "rssi_dbm" "mean_rssi" "mean_rssi_dbm" "rssi";
     /// Frames that the ratio stands on.

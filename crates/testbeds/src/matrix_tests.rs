@@ -25,7 +25,7 @@ fn every_error_names_the_line_and_what_was_expected() {
         assert_eq!(error.lines().count(), 1);
     };
     let lacks =
-        "m.csv, line 1: the heading lacks the column `prr` (or pdr; or `sent` and `received`; or \
+        "m.csv, line 1: the heading lacks the column `prr` (or pdr, mean_prr, mean_pdr; or `sent` and `received`; or \
                  `rssi_dbm` alone); it has `src`, `dst`, `channel`";
     refused("", "m.csv, line 1: the file is empty");
     refused("\n\n", "m.csv, line 1: the file is empty");

@@ -10,6 +10,8 @@ mod config;
 mod event;
 #[cfg(test)]
 mod far_sweep_tests;
+#[cfg(test)]
+mod health_tests;
 mod measuring;
 #[cfg(test)]
 mod relay_tests;
@@ -169,7 +171,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize, G: Guard> Floodnet<NEIGHBOURS,
     pub const fn set_battery(&mut self, level: BatteryLevel) {
         self.health.battery = Some(level);
     }
-    /// This node has restarted: its reports tell so from now on. That power came is told by those of one sweep.
+    /// This node has restarted: every report says so from now on. If only its power came, the reports of one sweep say so.
     pub const fn set_restarts(&mut self, restarts: Restarts) {
         self.health.restarts = Some(restarts);
     }

@@ -3,13 +3,12 @@
 use super::*;
 use crate::glossy::test_support::{id, ideal, lossy, Adjacent, GRID, LINE, MESH, MOTE};
 use crate::linkprobe::NodeList;
-use crate::sweep::{Built, Sweep, FLOOR_DBM, SLOT};
+use crate::sweep::{Sweep, FLOOR_DBM, SLOT};
 use std::collections::BTreeMap;
 use std::vec::Vec;
 use thalweg_engine::harness::{Air, Fate, Net};
 use thalweg_engine::RadioOp;
-use thalweg_units::{BatteryLevel, Cause, ChannelSet, Dbm, Restarts};
-use thalweg_wire::levels::Levels;
+use thalweg_units::{ChannelSet, Dbm};
 use thalweg_wire::sweep::{Announcement, Beacon as SweepBeacon, Parameters, Reports};
 use thalweg_wire::{dispatch, flood, mac};
 
@@ -103,11 +102,11 @@ pub(super) fn four() -> ChannelSet {
     numbers.iter().map(|n| Channel::new(*n).unwrap()).collect()
 }
 
-fn order(ids: &[u16], sweeps: u8) -> Command<160> {
+pub(super) fn order(ids: &[u16], sweeps: u8) -> Command<160> {
     reporting(ids, sweeps, Reports::Flooded)
 }
 
-fn reporting(ids: &[u16], sweeps: u8, reports: Reports) -> Command<160> {
+pub(super) fn reporting(ids: &[u16], sweeps: u8, reports: Reports) -> Command<160> {
     let nodes = NodeList::of(ids.iter().map(|id| NodeId::new(*id).unwrap())).unwrap();
     let sweep = Sweep::new(nodes, four(), sweeps, (SLOT, MS(200)), FLOOR_DBM).unwrap();
     Command::Sweep(sweep.reporting(reports))
@@ -193,7 +192,7 @@ fn frames(net: &Net<Skewed>, of: u8) -> usize {
     net.sent().iter().filter(is).count()
 }
 
-fn floods(net: &Net<Skewed>, kind: Kind) -> usize {
+pub(super) fn floods(net: &Net<Skewed>, kind: Kind) -> usize {
     let of = |mpdu: &[u8]| {
         let flood = flood::Repr::parse(mpdu).ok()?;
         let (is, _) = Kind::parse_tag(&mut Reader::new(flood.content)).ok()?;
@@ -224,73 +223,6 @@ fn one_order_brings_all_links_with_a_beacon_and_a_report_of_each_node() {
         assert!(announcing >= MS(20) && announcing <= MS(60), "{announcing}");
         let slots = Config::default().levels_slot(&MOTE) * n as u64;
         assert!(outcome.collecting >= slots && outcome.collecting <= slots + MS(10));
-    }
-}
-
-#[test]
-fn how_nodes_are_is_told_with_the_reports_by_those_that_have_something_to_tell() {
-    for reports in [Reports::Flooded, Reports::Inwards] {
-        let ids: Vec<u16> = (0..12).collect();
-        let mut net = numbered(12, ideal(LINE));
-        let level = |n: usize| BatteryLevel::of_millivolts(2_400 + 10 * n as u32);
-        let restarts = Restarts::new(Cause::Panic, 2).unwrap();
-        for n in (0..12).filter(|n| n % 3 != 1) {
-            net.engine_mut(n).node.set_battery(level(n));
-            net.engine_mut(n).node.set_restarts(restarts);
-        }
-        net.command(0, reporting(&ids, 1, reports));
-        net.run_for(Duration::from_secs(20));
-        let (mut collected, mut restarted, mut links) = (Vec::new(), 0, 0);
-        for (_, _, event) in net.take_events() {
-            match event {
-                Event::Battery { node, level } => collected.push((usize::from(node.get()), level)),
-                Event::Restarted { restarts: told, .. } => restarted += u32::from(told == restarts),
-                Event::Link(_) => links += 1,
-                _ => {}
-            }
-        }
-        collected.sort_unstable();
-        let all = (0..12).filter(|n| n % 3 != 1).map(|n| (n, level(n)));
-        assert_eq!(collected, all.collect::<Vec<_>>());
-        assert_eq!((links, restarted), (2 * 11 * 4, 8));
-    }
-}
-
-#[test]
-fn that_power_came_is_told_in_one_survey() {
-    let ids: Vec<u16> = (0..6).collect();
-    let mut net = numbered(6, ideal(LINE));
-    net.engine_mut(4).node.set_restarts(Restarts::POWER_ON);
-    for told in [1, 0] {
-        net.command(0, reporting(&ids, 1, Reports::Flooded));
-        net.run_for(Duration::from_secs(20));
-        let power_came = net.take_events().into_iter().filter(|(_, _, event)| {
-            matches!(event, Event::Restarted { node, restarts }
-                if node.get() == 4 && *restarts == Restarts::POWER_ON)
-        });
-        assert_eq!(power_came.count(), told);
-    }
-}
-
-#[test]
-fn a_report_is_built_before_its_slot_is_due_and_once_more_for_a_battery() {
-    let ids: Vec<u16> = (0..12).collect();
-    let mut net = numbered(12, ideal(MESH));
-    net.command(0, order(&ids, 1));
-    let is_measured = |(_, _, event): &(_, _, Event)| matches!(event, Event::Measured { .. });
-    while !net.take_events().iter().any(is_measured) {
-        net.run_for(MS(1));
-    }
-    assert_eq!(floods(&net, Kind::Levels), 0);
-    for n in 1..12 {
-        let node = &mut net.engine_mut(n).node;
-        let sweep = node.measuring.sweep().unwrap();
-        assert_eq!(sweep.built, Built::With(Health::UNTOLD), "node {n}");
-        assert_eq!(node.levels(), Some(node.beacon_frame));
-        let level = BatteryLevel::of_millivolts(2_500);
-        node.set_battery(level);
-        let told = Levels::parse(&mut Reader::new(&node.levels().unwrap())).unwrap();
-        assert_eq!(told.battery, Some(level));
     }
 }
 
