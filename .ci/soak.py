@@ -6,6 +6,7 @@ fills once. Nothing is lost, nothing comes twice, memory and database stay withi
     .ci/soak.py target/release/thalweg                    three days
     .ci/soak.py target/release/thalweg --days 365 --simulated                              a year of 20 nodes, without a line: a quarter of an hour
     .ci/soak.py target/release/thalweg --days 365 --simulated --testbed building100        of 99 nodes: nearly three hours of a core
+    .ci/soak.py target/release/thalweg --days 365 --simulated --stations 5                 of 100 nodes in five buildings: an hour or two
     .ci/soak.py target/release/thalweg --days 365 --simulated --minutes 15                 as far as that goes
 
 Behind a line pauses between transfers last as long as ever, however fast the base station is. So the long forms have the network within
@@ -126,6 +127,8 @@ class Soak:
         self.kill_rate = arguments.kills_a_year / (365 * ROUNDS_A_DAY)
         self.testbed, self.program, self.is_simulated = arguments.testbed, arguments.program, arguments.simulated
         self.protocol = arguments.protocol
+        # Names of base stations; of one alone, which has none, nothing is said.
+        self.stations = [f"station{nth}" for nth in range(arguments.stations)] if arguments.stations > 1 else [None]
         # What each simulated node sends, by its digest.
         self.sent = {}
         self.work = tempfile.mkdtemp(prefix="thalweg-soak-")
@@ -157,10 +160,12 @@ class Soak:
     def configure(self, size):
         """Nodes within the gateway send so many bytes from its next start on."""
         network = f'port = "{self.station.link}"' if self.station else f"speed = {SPEED}.0\nbytes = {size}"
+        network = f'testbed = "{self.testbed}"\n{network}\n'
+        heads = [f'[[station]]\nname = "{name}"\nbuilding = "{name}"\n' if name else "[network]\n" for name in self.stations]
         with open(self.config, "w") as file:
             file.write(
                 f"[store]\nkeep_days = {KEEP_DAYS}\nhistory_days = {HISTORY_DAYS}\nreserve_bytes = 16000000\n"
-                f'[transfers]\nprotocol = "{self.protocol}"\n[network]\ntestbed = "{self.testbed}"\n{network}\n'
+                f'[transfers]\nprotocol = "{self.protocol}"\n' + "".join(head + network for head in heads)
             )
             if self.broker:
                 file.write(f'[mqtt]\nhost = "127.0.0.1"\nport = {self.broker.port}\n')
@@ -215,7 +220,7 @@ class Soak:
                 pass
         try:
             until(self.is_full, "a full disk is told")
-            check(self.gateway.ask("POST", "/api/jobs", {"kind": "survey"})[0] == 507, "no job is taken on a full disk")
+            check(self.gateway.ask("POST", "/api/jobs", self.wish("survey", self.stations[0]))[0] == 507, "no job is taken on a full disk")
         finally:
             os.remove(filler)
 
@@ -229,7 +234,7 @@ class Soak:
 
     def cancel_twice_asked(self):
         """A second group behind the first is cancelled as a whole."""
-        status, answer = self.gateway.ask("POST", "/api/jobs", {"kind": "fetch", "from": "all", "priority": -9})
+        status, answer = self.gateway.ask("POST", "/api/jobs", self.wish("fetch", self.stations[0], priority=-9))
         check(status in (201, 429), f"another group waits or does not fit: {status} {answer[:200]}")
         if status == 201:
             group = json.loads(answer)["group"]
@@ -270,26 +275,15 @@ class Soak:
             # Other objects each time, by their length.
             self.station.command[self.station.command.index("--bytes") + 1] = str(BYTES + nth)
         self.kill_station()
-        status, answer = self.ask_until_taken({"kind": "fetch", "from": "all"})
-        check(status == 201, f"a fetch of all is taken: {status} {answer}")
-        asked = json.loads(answer)
+        groups = [self.fetch_all(station) for station in self.stations]
         self.disturb(nth)
-        group = asked["group"]
-
-        def ended():
-            states = self.patient(f"/api/groups/{group}")["states"]
-            return states if not states["queued"] + states["running"] else None
-
-        states = until(ended, f"the end of round {nth}", 600)
-        jobs = self.patient(f"/api/jobs?group={group}")["jobs"]
-        failed = [(job["from"], job["error"]) for job in jobs if job["state"] != "done"]
-        check(states["done"] == len(asked["jobs"]), f"round {nth}: all are done: {states} {failed[:3]}")
+        jobs = [job for group, size in groups for job in self.ended(nth, group, size)]
         for job in jobs:
             check(job["object"] not in self.objects, f"object {job['object']} is of one job")
             told = self.patient(f"/api/objects/{job['object']}")["sha256"]
             sent = self.station and hashlib.sha256(self.station.object(job["from"])).hexdigest()
             # In the round of a kill nodes within the gateway send this or that.
-            sent = sent or (told if self.sent is None else self.sent.setdefault(job["from"], told))
+            sent = sent or (told if self.sent is None else self.sent.setdefault((job["station"], job["from"]), told))
             check(told == sent, f"the object of node {job['from']} is what was sent")
             self.objects[job["object"]] = nth
         self.sent = self.sent or {}
@@ -299,6 +293,31 @@ class Soak:
         self.measure()
         if self.says:
             print(f"round {nth}: {time.monotonic() - self.begun:.0f} s, {self.memory[-1]:.1f} MB", file=sys.stderr, flush=True)
+
+    def wish(self, kind, station, **more):
+        """A job of a station; `fetch` is of all nodes."""
+        of = {"station": station} if station else {}
+        return {"kind": kind, **({"from": "all"} if kind == "fetch" else {}), **of, **more}
+
+    def fetch_all(self, station):
+        """The group that fetches from all nodes of a station, and how many they are."""
+        status, answer = self.ask_until_taken(self.wish("fetch", station))
+        check(status == 201, f"a fetch of all is taken: {status} {answer}")
+        asked = json.loads(answer)
+        return asked["group"], len(asked["jobs"])
+
+    def ended(self, nth, group, size):
+        """The jobs of a group, once all have ended."""
+
+        def counted():
+            states = self.patient(f"/api/groups/{group}")["states"]
+            return states if not states["queued"] + states["running"] else None
+
+        states = until(counted, f"the end of round {nth}", 600)
+        jobs = self.patient(f"/api/jobs?group={group}")["jobs"]
+        failed = [(job["from"], job["error"]) for job in jobs if job["state"] != "done"]
+        check(states["done"] == size, f"round {nth}: all are done: {states} {failed[:3]}")
+        return jobs
 
     def ask_until_taken(self, wish):
         """A full disk may have been noticed a moment ago."""
@@ -323,13 +342,17 @@ class Soak:
     def pages(self):
         """The processor time of each page and probe, in seconds."""
         last = max(self.objects)
-        node = self.gateway.json("/api/nodes")["nodes"][-1]["id"]
-        paths = ["/", "/transfers", "/objects", "/log", f"/nodes/{node}", f"/objects/{last}"]
-        paths += ["/healthz", "/metrics", "/api/nodes", "/api/jobs", "/api/objects"]
+        of = f"?station={self.stations[0]}" if self.stations[0] else ""
+        node = self.nodes(self.stations[0])[-1]["id"]
+        paths = ["/", "/transfers", "/objects", "/log", f"/nodes/{node}{of}", f"/objects/{last}"]
+        paths += ["/healthz", "/metrics", f"/api/nodes{of}", "/api/jobs", "/api/objects"]
         spent = {path: cost(self.gateway, path) for path in paths}
         worst = max(spent, key=spent.get)
         check(spent[worst] <= MOST_PAGE_S, f"{worst} takes {spent[worst] * 1000:.0f} ms of processor time")
         return worst, spent[worst]
+
+    def nodes(self, station):
+        return self.gateway.json("/api/nodes" + (f"?station={station}" if station else ""))["nodes"]
 
     def database(self):
         """Bytes of the database in use, how many jobs and transfers it has, and bytes of its surveys."""
@@ -358,7 +381,7 @@ class Soak:
             if not part:
                 break
             all += [told["id"] for told in part]
-            files |= {told["sha256"] for told in part}
+            files |= {(told["network"], told["from"], told["sha256"]) for told in part}
             before = f"&before={all[-1]}"
         check(set(all) <= set(self.objects), "no object came without a job of ours")
         # The day to which the clock jumped counts as one.
@@ -367,7 +390,7 @@ class Soak:
         check(youngest <= set(all), f"objects of the last {days} days are there: {len(youngest - set(all))} are not")
         # What is sent again is as young as its last time.
         again = 0 if self.station else self.longest
-        most = min((KEEP_DAYS + 2) * ROUNDS_A_DAY + again, self.rounds - 1 + again) * (len(self.gateway.json("/api/nodes")["nodes"]) - 1)
+        most = min((KEEP_DAYS + 2) * ROUNDS_A_DAY + again, self.rounds - 1 + again) * sum(len(self.nodes(name)) - 1 for name in self.stations)
         check(self.rounds <= KEEP_DAYS * ROUNDS_A_DAY or len(all) <= most, f"what is older is gone: {len(all)} objects, at most {most}")
         there = len(os.listdir(os.path.join(self.data, "objects")))
         check(there == len(files), f"a file for each object: {there} and {len(files)}")
@@ -412,6 +435,7 @@ def main():
     of.add_argument("--seed", type=int, default=1)
     of.add_argument("--verbose", action="store_true")
     of.add_argument("--testbed", default="floor21")
+    of.add_argument("--stations", type=int, default=1, help="so many base stations in one gateway, each with a simulated network of its own")
     of.add_argument("--protocol", default="thalweg", help="p3-best plans in half of the time")
     of.add_argument("--simulated", action="store_true", help="the network within the gateway, instead of a line")
     arguments = of.parse_args()
