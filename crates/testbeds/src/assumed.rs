@@ -50,6 +50,8 @@ pub enum Assumed {
     Sent,
     /// Senders that took turns so many times.
     Campaign(usize),
+    /// A K7 trace without its first line.
+    FirstLineLost,
     /// What nodes of a running network counted.
     Counters,
     /// How many lines of a log name no link, of how many.
@@ -58,6 +60,16 @@ pub enum Assumed {
     SelfLinks(u64),
     /// This many rows lack a sender or a receiver.
     Nameless(u64),
+    /// This many rows have no reading of their link.
+    Unread(u64),
+    /// This many readings are an LQI of 0.
+    NoLqi(u64),
+    /// How many links have fewer rows than others that were measured again and again, of how many.
+    Gaps(usize, usize),
+    /// The sheet of a workbook that was read, where there are several.
+    Sheet(String),
+    /// Addresses that were taken for the nodes whose number they end in.
+    AddressNumbers(usize),
     /// This many rows do not say on how many frames they stand.
     Counts(u64),
     /// A trace of counters, in which so many links have no row for the other direction.
@@ -120,12 +132,29 @@ impl fmt::Display for Assumed {
             Self::Sent => f.write_str("a row tells what the node sent to its neighbour"),
             Self::Campaign(1) => f.write_str("a campaign in which senders took turns once"),
             Self::Campaign(visits) => write!(f, "a campaign in which senders took turns {visits} times"),
+            Self::FirstLineLost => f.write_str(
+                "a K7 trace without its first line: 100 ms between frames, on the channels that rows name; without a row nothing was heard",
+            ),
             Self::Counters => f.write_str("counters of a running network: without a row there was no traffic"),
             Self::OtherLines(n, of) => write!(f, "{n} of {of} lines tell of no link"),
             Self::SelfLinks(n) => write!(f, "{} about a node and itself: left out", rows(n)),
             Self::Nameless(n) => {
                 write!(f, "{} without a sender or receiver: left out", rows(n))
             }
+            Self::Unread(n) => {
+                write!(f, "{} without a reading (empty, NaN, NA or of no frames): left out", rows(n))
+            }
+            Self::NoLqi(1) => f.write_str("1 LQI of 0, which stands for no reading: left out"),
+            Self::NoLqi(n) => write!(f, "{n} LQIs of 0, which stand for no reading: left out"),
+            Self::Gaps(links, of) => write!(
+                f,
+                "{links} of {of} links have no row at some times: those count as not measured, not as silence"
+            ),
+            Self::Sheet(name) => write!(f, "links are those of the sheet `{name}`"),
+            Self::AddressNumbers(n) => write!(
+                f,
+                "no line says whose the addresses are: {n} were taken for those of the nodes whose ID they end in"
+            ),
             Self::Counts(n) => {
                 write!(f, "{} without a number of frames: all count alike", rows(n))
             }

@@ -127,6 +127,19 @@ impl Draft {
         (mirrored > 0).then_some(Assumed::BothWays(mirrored))
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.sums.is_empty()
+    }
+
+    /// How many links have fewer rows than others, where several times were measured.
+    pub(crate) fn gaps(&self) -> Option<Assumed> {
+        let rows = self.sums.values().map(|sum| sum.rows);
+        let most = rows.clone().max().unwrap_or(0);
+        let fewer = rows.filter(|rows| *rows < most).count();
+        let has_times = self.repeats == Repeats::Averaged && most > 1;
+        (has_times && fewer > 0).then_some(Assumed::Gaps(fewer, self.sums.len()))
+    }
+
     /// The channels that links are on: those that rows name, or all.
     pub(crate) fn channels(&self) -> ChannelSet {
         match self.named.is_empty() {
