@@ -159,12 +159,15 @@ pub(crate) fn silent(testbed: &Testbed, nodes: &[u16]) -> String {
         0 => String::new(),
         count => {
             let (of, named) = (testbed.len(), testbed.listed(&ids));
-            folded(
-                &format!("{count} of {of} nodes are silent: {named}"),
-                NARROW,
-            ) + "\n"
+            folded(&format!("{}: {named}", are_silent(count, of)), NARROW) + "\n"
         }
     }
+}
+
+/// So many nodes of so many say nothing.
+pub(crate) fn are_silent(count: usize, of: usize) -> String {
+    let are = if count == 1 { "is" } else { "are" };
+    format!("{count} of {of} nodes {are} silent")
 }
 
 /// Node `node` of `testbed` for people.

@@ -18,6 +18,7 @@ use crate::output::{cannot_write, print, write_file};
 use crate::outputs::{Kind, Outputs};
 use crate::runner::{lab, Runner};
 use crate::speed;
+use crate::table::hanging;
 use crate::tables::text;
 
 /// Runs `thalweg run`.
@@ -73,6 +74,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     // Results are shown before a disk can fail, and written even if standard output is closed.
     let printed = print(&shown);
     if let Some(folder) = &args.out {
+        if let Some(line) = replaced(folder, &report.seeds) {
+            runner.note(&line);
+        }
         write_report(folder, &report, runner.lab.losses()).map_err(Failure::after_result)?;
     }
     if let Some(explained) = explained {
@@ -145,7 +149,7 @@ fn losses_text(explained: &Explained) -> String {
         for transfer in &explained.transfers {
             let (seed, route) = (transfer.seed, transfer.route);
             let _ = writeln!(text, "\nseed {seed}, route {route}");
-            text.push_str(&transfer.map.to_text());
+            text.push_str(&hanging(&transfer.map.to_text(), "lost by"));
         }
     }
     for (protocol, totals) in explained.totals() {
@@ -207,6 +211,16 @@ fn check_folder(folder: &Path, new: &Manifest) -> Result<(), Failure> {
             folder.display()
         ))),
     }
+}
+
+/// The line about rows of more seeds that `folder` holds, and those of `seeds` are about to replace.
+pub(crate) fn replaced(folder: &Path, seeds: &[u64]) -> Option<String> {
+    let text = fs::read_to_string(folder.join(MANIFEST)).ok()?;
+    let kept: Manifest = serde_json::from_str(&text).ok()?;
+    let lost = kept.seeds.iter().filter(|seed| !seeds.contains(seed));
+    let (lost, of) = (lost.count(), kept.seeds.len());
+    let folder = folder.display();
+    (lost > 0).then(|| format!("--out {folder}: rows of {lost} of its {of} seeds are gone, those of this run replace them"))
 }
 
 /// Writes manifest, rows, results and figures of `report`, whose links had `losses`, to `folder`.

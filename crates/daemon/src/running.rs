@@ -131,7 +131,8 @@ impl Running {
                 0.7 + 0.3 * share(f64::from(complete), f64::from(of))
             }
             Progress::Silent { nodes, of } => {
-                self.phase = format!("{} of {of} nodes are silent", nodes.len());
+                let are = if nodes.len() == 1 { "is" } else { "are" };
+                self.phase = format!("{} of {of} nodes {are} silent", nodes.len());
                 0.0
             }
             Progress::OutOfReach { pause, .. } => {

@@ -23,6 +23,8 @@ pub enum Assumed {
     Unplaced(u64),
     /// How many rows repeat a link, and how many links.
     Averaged(u64, usize),
+    /// How many rows or entries repeat a link, and how many links, where no times tell them apart.
+    Retold(u64, usize),
     /// This many links have a level and no ratio; the board, and PSDU bytes of a frame.
     RatiosByLevel {
         /// Links.
@@ -113,6 +115,10 @@ impl fmt::Display for Assumed {
                 "{} tell of {links} links at several times: the mean of each was taken",
                 rows(n)
             ),
+            Self::Retold(n, 1) => write!(f, "1 link is told of {n} times: the mean was taken"),
+            Self::Retold(n, links) => {
+                write!(f, "{links} links are told of {n} times: the mean of each was taken")
+            }
             Self::RatiosByLevel { links, board, frame_bytes } => by_level(f, *links, board, *frame_bytes),
             Self::LevelsByLqi => f.write_str(
                 "levels are those of the LQI: 0 is -87 dBm and 255 is -10 dBm, as Z-Stack has it; other stacks differ",

@@ -110,7 +110,9 @@ impl Log {
         found.assumed.push(Assumed::Acknowledged);
         let by_number = (by_number > 0).then_some(Assumed::AddressNumbers(by_number));
         found.assumed.extend(by_number);
-        found.assumed.push(Assumed::OtherLines(others, self.lines));
+        if others > 0 {
+            found.assumed.push(Assumed::OtherLines(others, self.lines));
+        }
         found.assumed.extend(found.draft.mirror());
         Ok(found)
     }

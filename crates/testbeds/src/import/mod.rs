@@ -176,7 +176,12 @@ impl Found {
     }
     fn trace(mut self, reception: &Reception, source_name: &str) -> Result<Trace, TestbedError> {
         let mut trace = self.draft.finish(self.names, 1.0, reception, source_name)?;
-        self.assumed.append(&mut trace.assumed);
+        // Of both ends of a link, or again and again, but not at times that are read.
+        let retold = |assumed| match assumed {
+            Assumed::Averaged(rows, links) => Assumed::Retold(rows, links),
+            other => other,
+        };
+        self.assumed.extend(trace.assumed.into_iter().map(retold));
         trace.assumed = self.assumed;
         Ok(trace)
     }

@@ -13,8 +13,8 @@ use crate::error::Problem;
 
 /// Whether a line is of such an answer.
 pub(super) fn is_one(line: &str) -> bool {
-    let low = line.to_lowercase();
-    is_heading(&low) || (low.contains("rloc16:0x") && low.contains("ext-addr:"))
+    let low = line.trim_start().to_lowercase();
+    is_heading(&low) || low.contains("rloc16:0x") || low.starts_with("rloc16: 0x")
 }
 
 fn is_heading(low: &str) -> bool {

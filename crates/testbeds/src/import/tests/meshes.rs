@@ -44,6 +44,17 @@ fn an_lqi_of_0_is_no_link_of_a_zigbee_map() {
     }
 }
 
+#[test]
+fn other_answers_of_openthread_are_named() {
+    let text =
+        "> networkdiagnostic get ff03::2 1 5\nRloc16: 0xb800\nRoute:\n    IdSequence: 3\nDone\n";
+    let error = load(text.as_bytes()).unwrap_err();
+    assert!(
+        error.contains("expected those to `meshdiag topology`"),
+        "{error}"
+    );
+}
+
 /// As `src/cli/README.md` of OpenThread shows it.
 pub(super) const TOPOLOGY: &str = "> meshdiag topology children\n\
     id:02 rloc16:0x0800 ext-addr:8aa57d2c603fe16c ver:4 - me - leader\n    3-links:{ 46 }\n    children: none\n\
