@@ -25,7 +25,8 @@ type Graph = Vec<Vec<(usize, u64)>>;
 pub(crate) fn node(nodes: usize, channels: ChannelSet, links: &[TraceLink]) -> usize {
     let graph = graph(nodes, channels, links);
     let mut candidates: Vec<usize> = (0..nodes).collect();
-    let neighbours = |n: &usize| graph.get(*n).map_or(0.0, |row| expected(row));
+    let neighbours: Vec<f64> = graph.iter().map(|row| expected(row)).collect();
+    let neighbours = |n: &usize| neighbours.get(*n).copied().unwrap_or(0.0);
     // Stable, so that equals stay in order.
     candidates.sort_by(|a, b| neighbours(b).total_cmp(&neighbours(a)));
     candidates.truncate(MOST_NODES);

@@ -154,6 +154,10 @@ pub(crate) fn are_alike(one: &str, other: &str) -> bool {
 
 /// An EUI-64 as `0x00124b0018ed25fa`, `00:12:4b:00:18:ed:25:fa`, `00-12-4B-...`, `0012.4b00.18ed.25fa` or without any of these.
 pub(crate) fn eui64(text: &str) -> Option<u64> {
+    // Most nodes are short numbers.
+    if text.len() < 16 {
+        return None;
+    }
     let bare = match is_hex(text) {
         true => text.get(2..)?,
         false => text,

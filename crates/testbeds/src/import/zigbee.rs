@@ -60,7 +60,8 @@ fn found(map: &Map<'_>) -> Result<Found, Problem> {
         match lqi {
             None | Some(0.0) => {
                 // They are there all the same.
-                (found.names.index(from)?, found.names.index(to)?);
+                found.names.index(from)?;
+                found.names.index(to)?;
                 unknown += 1;
             }
             Some(lqi) if lqi::is_one(*lqi) => found.add(from, to, level(lqi::level_dbm(*lqi)))?,

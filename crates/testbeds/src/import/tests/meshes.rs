@@ -194,7 +194,7 @@ fn row(cells: &[&str]) -> String {
 #[test]
 fn a_workbook_is_read_from_the_first_sheet_with_a_table() {
     let title = row(&["Talbrücke, Messung vom 3. November"]);
-    let list = title.clone()
+    let list = title
         + "<row/>"
         + &row(&["src", "dst", "prr"])
         + &row(&["1", "2", "0.9"])
