@@ -9,6 +9,7 @@ use thalweg_units::{Channel, Named, NodeId};
 use thalweg_wire::seal::frame::Sealing;
 
 use crate::failure::{one_line, Failure};
+use crate::output::are_silent;
 use crate::progress::Verbosity;
 use crate::table::{folded, NARROW};
 use crate::values::{number_or_name, LossOn, Node};
@@ -162,12 +163,6 @@ pub(crate) fn silent(testbed: &Testbed, nodes: &[u16]) -> String {
             folded(&format!("{}: {named}", are_silent(count, of)), NARROW) + "\n"
         }
     }
-}
-
-/// So many nodes of so many say nothing.
-pub(crate) fn are_silent(count: usize, of: usize) -> String {
-    let are = if count == 1 { "is" } else { "are" };
-    format!("{count} of {of} nodes {are} silent")
 }
 
 /// Node `node` of `testbed` for people.

@@ -12,7 +12,7 @@ use crate::output::print;
 use crate::outputs::{Kind, Outputs};
 use crate::report::{PaperPages, ReportPage};
 use crate::row_folder;
-use crate::run::{json_lines, make_folder, replaced, write_report};
+use crate::run::{json_lines, make_folder, write_report};
 use crate::runner::{lab, Runner};
 use crate::tables::text;
 
@@ -77,10 +77,7 @@ fn simulate(
         if let Some(out) = &args.out {
             let folder = out.join(&report.experiment.id);
             make_folder(&folder)?;
-            if let Some(line) = replaced(&folder, &report.seeds) {
-                runner.note(&line);
-            }
-            write_report(&folder, &report, runner.lab.losses())?;
+            write_report(&folder, &report, &runner)?;
         }
         presentation.take(report, env!("CARGO_PKG_VERSION"))
     })?;

@@ -9,7 +9,6 @@ use std::path::Path;
 use thalweg::{ExperimentRun, Explained, RunOption};
 use thalweg_lab::experiment::{Manifest, Refused, Report};
 use thalweg_lab::results::Judged;
-use thalweg_testbeds::Losses;
 
 use crate::args::RunArgs;
 use crate::failure::Failure;
@@ -74,10 +73,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     // Results are shown before a disk can fail, and written even if standard output is closed.
     let printed = print(&shown);
     if let Some(folder) = &args.out {
-        if let Some(line) = replaced(folder, &report.seeds) {
-            runner.note(&line);
-        }
-        write_report(folder, &report, runner.lab.losses()).map_err(Failure::after_result)?;
+        write_report(folder, &report, &runner).map_err(Failure::after_result)?;
     }
     if let Some(explained) = explained {
         write_explained(args, explained).map_err(Failure::after_result)?;
@@ -214,7 +210,7 @@ fn check_folder(folder: &Path, new: &Manifest) -> Result<(), Failure> {
 }
 
 /// The line about rows of more seeds that `folder` holds, and those of `seeds` are about to replace.
-pub(crate) fn replaced(folder: &Path, seeds: &[u64]) -> Option<String> {
+fn replaced(folder: &Path, seeds: &[u64]) -> Option<String> {
     let text = fs::read_to_string(folder.join(MANIFEST)).ok()?;
     let kept: Manifest = serde_json::from_str(&text).ok()?;
     let lost = kept.seeds.iter().filter(|seed| !seeds.contains(seed));
@@ -223,8 +219,12 @@ pub(crate) fn replaced(folder: &Path, seeds: &[u64]) -> Option<String> {
     (lost > 0).then(|| format!("--out {folder}: rows of {lost} of its {of} seeds are gone, those of this run replace them"))
 }
 
-/// Writes manifest, rows, results and figures of `report`, whose links had `losses`, to `folder`.
-pub(crate) fn write_report(folder: &Path, report: &Report, losses: &Losses) -> Result<(), Failure> {
+/// Writes manifest, rows, results and figures of `report`, which `runner` ran, to `folder`.
+pub(crate) fn write_report(folder: &Path, report: &Report, runner: &Runner) -> Result<(), Failure> {
+    if let Some(line) = replaced(folder, &report.seeds) {
+        runner.note(&line);
+    }
+    let losses = runner.lab.losses();
     let labelled = report.labelled_rows();
     let columns = labelled.iter().flat_map(|row| row.0.keys().cloned());
     let (experiment, seeds) = (&report.experiment, &report.seeds);

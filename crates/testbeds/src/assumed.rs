@@ -82,10 +82,6 @@ pub enum Assumed {
 
 impl fmt::Display for Assumed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let rows = |n: &u64| match n {
-            1 => "1 row".to_owned(),
-            _ => format!("{n} rows"),
-        };
         match self {
             Self::Levels(links, of) if links == of => {
                 f.write_str("no link has an RSSI: levels were estimated from the reception ratios")
@@ -97,27 +93,6 @@ impl fmt::Display for Assumed {
             Self::Percent => f.write_str("reception ratios were read as percent"),
             Self::AllChannels(_) => {
                 f.write_str("no row names a channel: each was taken for all sixteen channels")
-            }
-            Self::NamedChannels(n, named) => {
-                write!(f, "{} without a channel: taken for the channels that other rows name: {}", rows(n), list(*named))
-            }
-            Self::ListedChannels(n, listed) => {
-                write!(f, "{} without a channel: taken for each channel listed: {}", rows(n), list(*listed))
-            }
-            Self::Unplaced(n) => {
-                write!(f, "{} without a channel: left out, since most have one", rows(n))
-            }
-            Self::Averaged(n, 1) => {
-                write!(f, "{} tell of the same link at several times: the mean was taken", rows(n))
-            }
-            Self::Averaged(n, links) => write!(
-                f,
-                "{} tell of {links} links at several times: the mean of each was taken",
-                rows(n)
-            ),
-            Self::Retold(n, 1) => write!(f, "1 link is told of {n} times: the mean was taken"),
-            Self::Retold(n, links) => {
-                write!(f, "{links} links are told of {n} times: the mean of each was taken")
             }
             Self::RatiosByLevel { links, board, frame_bytes } => by_level(f, *links, board, *frame_bytes),
             Self::LevelsByLqi => f.write_str(
@@ -143,6 +118,48 @@ impl fmt::Display for Assumed {
             ),
             Self::Counters => f.write_str("counters of a running network: without a row there was no traffic"),
             Self::OtherLines(n, of) => write!(f, "{n} of {of} lines tell of no link"),
+            Self::Sheet(name) => write!(f, "links are those of the sheet `{name}`"),
+            Self::AddressNumbers(n) => write!(
+                f,
+                "no line says whose the addresses are: {n} were taken for those of the nodes whose ID they end in"
+            ),
+            Self::OneWay => f.write_str(
+                "no two nodes have rows in both directions; without a row nothing is heard, so no acknowledgement comes back",
+            ),
+            counted => counted.fmt_counted(f),
+        }
+    }
+}
+
+impl Assumed {
+    /// What is said of rows and links that were counted.
+    fn fmt_counted(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rows = |n: &u64| match n {
+            1 => "1 row".to_owned(),
+            _ => format!("{n} rows"),
+        };
+        match self {
+            Self::NamedChannels(n, named) => {
+                write!(f, "{} without a channel: taken for the channels that other rows name: {}", rows(n), list(*named))
+            }
+            Self::ListedChannels(n, listed) => {
+                write!(f, "{} without a channel: taken for each channel listed: {}", rows(n), list(*listed))
+            }
+            Self::Unplaced(n) => {
+                write!(f, "{} without a channel: left out, since most have one", rows(n))
+            }
+            Self::Averaged(n, 1) => {
+                write!(f, "{} tell of the same link at several times: the mean was taken", rows(n))
+            }
+            Self::Averaged(n, links) => write!(
+                f,
+                "{} tell of {links} links at several times: the mean of each was taken",
+                rows(n)
+            ),
+            Self::Retold(n, 1) => write!(f, "1 link is told of {n} times: the mean was taken"),
+            Self::Retold(n, links) => {
+                write!(f, "{links} links are told of {n} times: the mean of each was taken")
+            }
             Self::SelfLinks(n) => write!(f, "{} about a node and itself: left out", rows(n)),
             Self::Nameless(n) => {
                 write!(f, "{} without a sender or receiver: left out", rows(n))
@@ -156,11 +173,6 @@ impl fmt::Display for Assumed {
                 f,
                 "{links} of {of} links have no row at some times: those count as not measured, not as silence"
             ),
-            Self::Sheet(name) => write!(f, "links are those of the sheet `{name}`"),
-            Self::AddressNumbers(n) => write!(
-                f,
-                "no line says whose the addresses are: {n} were taken for those of the nodes whose ID they end in"
-            ),
             Self::Counts(n) => {
                 write!(f, "{} without a number of frames: all count alike", rows(n))
             }
@@ -171,9 +183,8 @@ impl fmt::Display for Assumed {
                 f,
                 "{links} links measured in one direction only: the other was taken to be like it"
             ),
-            Self::OneWay => f.write_str(
-                "no two nodes have rows in both directions; without a row nothing is heard, so no acknowledgement comes back",
-            ),
+            // All others have sentences of their own.
+            _ => Ok(()),
         }
     }
 }

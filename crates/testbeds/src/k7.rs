@@ -171,19 +171,18 @@ impl Table {
         let (prr, tx_count) = (rows.ratio_column(), rows.find(&TX_COUNT));
         let (mut own, mut nameless, mut uncounted, mut unread) = (0, 0, 0, 0);
         while rows.next_row() {
-            if rows.is_empty(src) || rows.is_empty(dst) {
-                nameless += 1;
-                continue;
-            }
-            if rows.is_empty(prr) {
-                unread += 1;
+            let lacks_end = rows.is_empty(src) || rows.is_empty(dst);
+            if lacks_end || rows.is_empty(prr) {
+                *(if lacks_end {
+                    &mut nameless
+                } else {
+                    &mut unread
+                }) += 1;
                 continue;
             }
             let at_s = rows.parsed(datetime, TIME, |text| header.seconds(text));
-            let from = rows.node(src);
-            let to = rows.node(dst);
-            let on = rows.channels(channel);
-            let prr = rows.ratio(prr);
+            let (from, to) = (rows.node(src), rows.node(dst));
+            let (on, prr) = (rows.channels(channel), rows.ratio(prr));
             let rssi_dbm = rssi.map_or(Some(None), |column| rows.rssi(column));
             let frames = match tx_count.filter(|column| !rows.is_empty(*column)) {
                 Some(column) => rows.parsed(column, FRAMES, frames),
@@ -219,14 +218,15 @@ impl Table {
             };
             self.add(row, on);
         }
-        let counts = [
-            (own, Assumed::SelfLinks(own)),
-            (nameless, Assumed::Nameless(nameless)),
-            (unread, Assumed::Unread(unread)),
-            (uncounted, Assumed::Counts(uncounted)),
-        ];
-        let some = counts.into_iter().filter(|(count, _)| *count > 0);
-        self.assumed.extend(some.map(|(_, assumed)| assumed));
+        self.note(own, Assumed::SelfLinks(own));
+        self.note(nameless, Assumed::Nameless(nameless));
+        self.note(unread, Assumed::Unread(unread));
+        self.note(uncounted, Assumed::Counts(uncounted));
+    }
+
+    /// Notes what was `assumed` of so many rows, if there are any.
+    fn note(&mut self, rows: u64, assumed: Assumed) {
+        self.assumed.extend((rows > 0).then_some(assumed));
     }
 
     /// Adds `row` once for each channel that it is `on`.

@@ -2,7 +2,7 @@
 //! `neighbor table`, `router table` and `child table`. Where several devices were asked, the answer to `extaddr` before
 //! its tables says which one it is; devices are named by it. A table's level (`Avg RSSI`) and `LQ In` are those of
 //! what the device hears, `LQ Out` of what is heard of it; `3-links:{ 46 }` of what a router hears.
-//! Sources: `src/cli/README.md` and `cli_mesh_diag.cpp` of OpenThread. Tests: `tests.rs`.
+//! Sources: the reference of OpenThread's commands, and `cli_mesh_diag.cpp`. Tests: `tests/meshes.rs`.
 
 use std::collections::{BTreeMap, BTreeSet};
 

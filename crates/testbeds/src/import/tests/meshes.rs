@@ -55,7 +55,7 @@ fn other_answers_of_openthread_are_named() {
     );
 }
 
-/// As `src/cli/README.md` of OpenThread shows it.
+/// As the reference of OpenThread shows it.
 pub(super) const TOPOLOGY: &str = "> meshdiag topology children\n\
     id:02 rloc16:0x0800 ext-addr:8aa57d2c603fe16c ver:4 - me - leader\n    3-links:{ 46 }\n    children: none\n\
     id:46 rloc16:0xb800 ext-addr:fe109d277e0175cc ver:4\n    3-links:{ 02 } 1-links:{51}\n    children:\n        rloc16:0xb801 lq:2, mode:rn\n\
