@@ -16,8 +16,7 @@ use thalweg_units::{Duration as Span, NodeId};
 
 use crate::failure::Stop;
 use crate::interrupt::Interrupt;
-use crate::network::are_silent;
-use crate::output::plural;
+use crate::output::{are_silent, plural};
 
 const COUNTED: &str = "{prefix:>12} [{bar:32}] {pos}/{len} {msg}";
 const SPINNER: &str = "{prefix:>12} {msg}";

@@ -156,9 +156,9 @@ impl Assumed {
                 "{} tell of {links} links at several times: the mean of each was taken",
                 rows(n)
             ),
-            Self::Retold(n, 1) => write!(f, "1 link is told of {n} times: the mean was taken"),
+            Self::Retold(n, 1) => write!(f, "1 link has {n} entries: the mean was taken"),
             Self::Retold(n, links) => {
-                write!(f, "{links} links are told of {n} times: the mean of each was taken")
+                write!(f, "{links} links have {n} entries: the mean of each was taken")
             }
             Self::SelfLinks(n) => write!(f, "{} about a node and itself: left out", rows(n)),
             Self::Nameless(n) => {
