@@ -17,6 +17,7 @@ use crate::network::Ends;
 use crate::output;
 use crate::outputs::{self, Kind, Outputs};
 use crate::progress::Watch;
+use crate::table::hanging;
 use crate::transfer::{network, not_whole, remember, Of};
 use crate::{all_nodes, client, gather, network, port, shown};
 
@@ -154,7 +155,7 @@ fn finish(
         let mut text = shown::report(report, args.protocol.name, (testbed, &(ends + &silent)));
         if let Some(kept) = kept {
             text.push_str(&format!(
-                "\n{} bytes, {}, sha256 {}\nstored as {}\n",
+                "\n{} bytes, {}\nsha256 {}\nstored as {}\n",
                 report.summary().bytes,
                 output::whole(report.summary().sealed),
                 kept.digest,
@@ -163,7 +164,7 @@ fn finish(
         }
         for map in maps.into_iter().flat_map(Maps::to_text) {
             text.push('\n');
-            text.push_str(&map);
+            text.push_str(&hanging(&map, "lost by"));
         }
         output::print(&text)?;
     }

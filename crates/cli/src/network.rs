@@ -9,6 +9,7 @@ use thalweg_units::{Channel, Named, NodeId};
 use thalweg_wire::seal::frame::Sealing;
 
 use crate::failure::{one_line, Failure};
+use crate::output::are_silent;
 use crate::progress::Verbosity;
 use crate::table::{folded, NARROW};
 use crate::values::{number_or_name, LossOn, Node};
@@ -159,10 +160,7 @@ pub(crate) fn silent(testbed: &Testbed, nodes: &[u16]) -> String {
         0 => String::new(),
         count => {
             let (of, named) = (testbed.len(), testbed.listed(&ids));
-            folded(
-                &format!("{count} of {of} nodes are silent: {named}"),
-                NARROW,
-            ) + "\n"
+            folded(&format!("{}: {named}", are_silent(count, of)), NARROW) + "\n"
         }
     }
 }

@@ -113,7 +113,7 @@ pub(crate) fn tell_list(shown: &[Shown], place: &str, json: bool) -> Result<(), 
             s.protocol.clone(),
             number(Some(s.goodput_kbps), 1.0, 1),
             s.file.clone().unwrap_or_else(|| "-".to_owned()),
-            digest.chars().take(16).collect(),
+            digest.chars().take(SHOWN_DIGITS).collect(),
         ]);
     }
     let bytes: u64 = shown.iter().map(|s| s.bytes).sum();
@@ -122,6 +122,8 @@ pub(crate) fn tell_list(shown: &[Shown], place: &str, json: bool) -> Result<(), 
     print(&format!("{table}\n{objects}, {bytes} bytes in {place}\n"))
 }
 
+/// Digits of a digest in a list.
+const SHOWN_DIGITS: usize = 8;
 /// Digits of a digest that name an object at least.
 const LEAST_DIGITS: usize = 4;
 

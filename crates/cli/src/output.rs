@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 pub(crate) use thalweg_host::store::plain;
-pub(crate) use thalweg_host::text::plural;
+pub(crate) use thalweg_host::text::{are_silent, plural};
 
 use crate::failure::Failure;
 

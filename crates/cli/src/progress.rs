@@ -16,7 +16,7 @@ use thalweg_units::{Duration as Span, NodeId};
 
 use crate::failure::Stop;
 use crate::interrupt::Interrupt;
-use crate::output::plural;
+use crate::output::{are_silent, plural};
 
 const COUNTED: &str = "{prefix:>12} [{bar:32}] {pos}/{len} {msg}";
 const SPINNER: &str = "{prefix:>12} {msg}";
@@ -277,7 +277,7 @@ impl Watch {
     fn note_silent(&mut self, nodes: Vec<NodeId>, of: usize) {
         if nodes != self.silent {
             let (silent, named) = (nodes.len(), self.testbed.listed(&nodes));
-            let line = format!("{silent} of {of} nodes are silent: {named}");
+            let line = format!("{}: {named}", are_silent(silent, of));
             self.reporter.job_line(&line);
             self.silent = nodes;
         }
@@ -351,6 +351,25 @@ impl Watch {
     }
 }
 
+/// What is foreseen of a transfer, behind what is planned: one time, or the ends of what is likely where these are more than
+/// a tenth apart.
+fn forecast((least, most): (Span, Span)) -> String {
+    let [from, to] = [least, most].map(Span::as_secs_f64);
+    let (unit, by) = match to {
+        ..120.0 => ("s", 1.0),
+        ..7_200.0 => ("min", 60.0),
+        _ => ("h", 3_600.0),
+    };
+    let in_unit = |seconds: f64| match seconds / by {
+        time @ ..10.0 => format!("{time:.1}"),
+        time => format!("{time:.0}"),
+    };
+    match to > 1.1 * from {
+        true => format!(", {} to {} {unit} expected", in_unit(from), in_unit(to)),
+        false => format!(", about {} {unit} expected", in_unit(to)),
+    }
+}
+
 /// The line about a transfer that was planned.
 fn planned(progress: &Progress, testbed: &Testbed) -> Option<String> {
     let Progress::Planned {
@@ -359,6 +378,7 @@ fn planned(progress: &Progress, testbed: &Testbed) -> Option<String> {
         paths,
         hops,
         part,
+        expected,
         ..
     } = *progress
     else {
@@ -370,5 +390,24 @@ fn planned(progress: &Progress, testbed: &Testbed) -> Option<String> {
         (_, 1) => String::new(),
         (part, of) => format!("part {part} of {of}: "),
     };
-    Some(format!("{part}node {source} to {sink}: {paths} of {hops}"))
+    let expected = expected.map(forecast).unwrap_or_default();
+    Some(format!(
+        "{part}node {source} to {sink}: {paths} of {hops}{expected}"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_forecast_has_two_ends_where_these_are_apart() {
+        let said = |least: f64, most: f64| {
+            forecast((Span::from_secs_f64(least), Span::from_secs_f64(most)))
+        };
+        assert_eq!(said(2.27, 2.27), ", about 2.3 s expected");
+        assert_eq!(said(14.0, 75.2), ", 14 to 75 s expected");
+        assert_eq!(said(600.0, 5_400.0), ", 10 to 90 min expected");
+        assert_eq!(said(7_200.0, 86_400.0), ", 2.0 to 24 h expected");
+    }
 }

@@ -77,7 +77,7 @@ fn simulate(
         if let Some(out) = &args.out {
             let folder = out.join(&report.experiment.id);
             make_folder(&folder)?;
-            write_report(&folder, &report, runner.lab.losses())?;
+            write_report(&folder, &report, &runner)?;
         }
         presentation.take(report, env!("CARGO_PKG_VERSION"))
     })?;

@@ -9,7 +9,6 @@ use std::path::Path;
 use thalweg::{ExperimentRun, Explained, RunOption};
 use thalweg_lab::experiment::{Manifest, Refused, Report};
 use thalweg_lab::results::Judged;
-use thalweg_testbeds::Losses;
 
 use crate::args::RunArgs;
 use crate::failure::Failure;
@@ -18,6 +17,7 @@ use crate::output::{cannot_write, print, write_file};
 use crate::outputs::{Kind, Outputs};
 use crate::runner::{lab, Runner};
 use crate::speed;
+use crate::table::hanging;
 use crate::tables::text;
 
 /// Runs `thalweg run`.
@@ -73,7 +73,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     // Results are shown before a disk can fail, and written even if standard output is closed.
     let printed = print(&shown);
     if let Some(folder) = &args.out {
-        write_report(folder, &report, runner.lab.losses()).map_err(Failure::after_result)?;
+        write_report(folder, &report, &runner).map_err(Failure::after_result)?;
     }
     if let Some(explained) = explained {
         write_explained(args, explained).map_err(Failure::after_result)?;
@@ -145,7 +145,7 @@ fn losses_text(explained: &Explained) -> String {
         for transfer in &explained.transfers {
             let (seed, route) = (transfer.seed, transfer.route);
             let _ = writeln!(text, "\nseed {seed}, route {route}");
-            text.push_str(&transfer.map.to_text());
+            text.push_str(&hanging(&transfer.map.to_text(), "lost by"));
         }
     }
     for (protocol, totals) in explained.totals() {
@@ -209,8 +209,22 @@ fn check_folder(folder: &Path, new: &Manifest) -> Result<(), Failure> {
     }
 }
 
-/// Writes manifest, rows, results and figures of `report`, whose links had `losses`, to `folder`.
-pub(crate) fn write_report(folder: &Path, report: &Report, losses: &Losses) -> Result<(), Failure> {
+/// The line about rows of more seeds that `folder` holds, and those of `seeds` are about to replace.
+fn replaced(folder: &Path, seeds: &[u64]) -> Option<String> {
+    let text = fs::read_to_string(folder.join(MANIFEST)).ok()?;
+    let kept: Manifest = serde_json::from_str(&text).ok()?;
+    let lost = kept.seeds.iter().filter(|seed| !seeds.contains(seed));
+    let (lost, of) = (lost.count(), kept.seeds.len());
+    let folder = folder.display();
+    (lost > 0).then(|| format!("--out {folder}: rows of {lost} of its {of} seeds are gone, those of this run replace them"))
+}
+
+/// Writes manifest, rows, results and figures of `report`, which `runner` ran, to `folder`.
+pub(crate) fn write_report(folder: &Path, report: &Report, runner: &Runner) -> Result<(), Failure> {
+    if let Some(line) = replaced(folder, &report.seeds) {
+        runner.note(&line);
+    }
+    let losses = runner.lab.losses();
     let labelled = report.labelled_rows();
     let columns = labelled.iter().flat_map(|row| row.0.keys().cloned());
     let (experiment, seeds) = (&report.experiment, &report.seeds);

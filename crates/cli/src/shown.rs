@@ -109,21 +109,10 @@ fn pipeline(report: &Report, asked: &str, (testbed, ends): (&Testbed, &str)) -> 
 /// Another protocol that carried the object in the end; nothing if it was the requested one.
 fn course(report: &Report, asked: &str) -> String {
     let (o, tried) = (&report.outcome.summary, &report.tried);
-    let line = match tried.first() {
-        Some(first) => {
-            // Links that are dead for long take many plans.
-            let runs = tried[1..].chunk_by(|one, next| one == next);
-            let more: Vec<String> = runs
-                .map(|run| match run.len() {
-                    1 => spoken(run[0]).to_owned(),
-                    plans => format!("{} over {plans} plans", spoken(run[0])),
-                })
-                .collect();
-            format!(
-                "{first} broke off, then {}; hops, channels and \"expected\" are of the first plan\n",
-                more.join(", then ")
-            )
-        }
+    // Links that are dead for long take many plans.
+    let mut runs = tried.chunk_by(|one, next| one == next);
+    let line = match runs.next() {
+        Some(first) => told(first, runs),
         None if asked != HOP_BY_HOP && o.protocol == HOP_BY_HOP => {
             "hop by hop from the start: no pipeline is expected to be as quick\n".to_owned()
         }
@@ -134,6 +123,27 @@ fn course(report: &Report, asked: &str) -> String {
         None => return String::new(),
     };
     folded(&line, NARROW)
+}
+
+/// The protocols that were tried, in runs of the same one, of which the last carried the object or was the last resort.
+fn told<'a>(first: &[&'static str], runs: impl Iterator<Item = &'a [&'static str]>) -> String {
+    let name = first.first().copied().unwrap_or_default();
+    let over = |name: &str, plans: usize| match plans {
+        1 => name.to_owned(),
+        plans => format!("{name} over {plans} plans"),
+    };
+    let more: Vec<String> = runs
+        .map(|run| over(spoken(run.first().copied().unwrap_or_default()), run.len()))
+        .collect();
+    let said = match (more.is_empty(), first.len()) {
+        (true, plans) => over(spoken(name), plans),
+        (false, 1) => format!("{name} broke off, then {}", more.join(", then ")),
+        (false, plans) => format!(
+            "{name} broke off on {plans} plans, then {}",
+            more.join(", then ")
+        ),
+    };
+    format!("{said}; hops, channels and \"expected\" are of the first plan\n")
 }
 
 /// A protocol as people say it.
@@ -297,4 +307,25 @@ fn survey_line(survey: &DualSurveyCost) -> String {
         line.push_str(&format!("; {missing} tables did not come in"));
     }
     line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_tried_is_told_once_each() {
+        let said = |tried: &[&'static str]| {
+            let mut runs = tried.chunk_by(|one, next| one == next);
+            let first = runs.next().unwrap();
+            told(first, runs).split(';').next().unwrap().to_owned()
+        };
+        assert_eq!(said(&["p3", HOP_BY_HOP]), "p3 broke off, then hop by hop");
+        assert_eq!(said(&[HOP_BY_HOP; 3]), "hop by hop over 3 plans");
+        let long = ["thalweg", "thalweg", P3_BEST, HOP_BY_HOP, HOP_BY_HOP];
+        assert_eq!(
+            said(&long),
+            "thalweg broke off on 2 plans, then p3-best, then hop by hop over 2 plans"
+        );
+    }
 }

@@ -119,6 +119,31 @@ pub(crate) fn folded(text: &str, width: usize) -> String {
     lines.join("\n")
 }
 
+/// Lines of `text` no wider than a terminal usually is. What is left of a row goes on below `last`, the name that ends the
+/// heading; what is left of another line, below its third letter.
+pub(crate) fn hanging(text: &str, last: &str) -> String {
+    let column = |line: &str| line.find(last).filter(|_| line.ends_with(last));
+    let below = text.lines().find_map(column).unwrap_or(2);
+    let mut lines = String::new();
+    for line in text.lines() {
+        let is_row = line
+            .get(..below)
+            .is_some_and(|before| before.ends_with("  "));
+        let indent = if is_row { below } else { 2 };
+        // Once more for what goes on, which has less room.
+        let first = folded(line, NARROW);
+        let (first, rest) = first.split_once('\n').unwrap_or((&first, ""));
+        lines = lines + first + "\n";
+        if !rest.is_empty() {
+            let rest = folded(&rest.replace('\n', " "), NARROW.saturating_sub(indent));
+            for line in rest.lines() {
+                lines = lines + &" ".repeat(indent) + line + "\n";
+            }
+        }
+    }
+    lines
+}
+
 /// A number times `factor` with `digits` behind the point, or a dash where there is none.
 pub(crate) fn number(value: Option<f64>, factor: f64, digits: usize) -> String {
     match value {
@@ -157,6 +182,31 @@ a longer one      -
             "{}",
             table.render()
         );
+    }
+
+    #[test]
+    fn what_is_left_of_a_row_goes_on_below_its_last_column() {
+        let causes = "Wi-Fi, external 123, beat null 45, ".repeat(3);
+        let text =
+            format!("hop   lost by\nto 1  {causes}weak 7\nround 1: {causes}weak 7\n\nround 2\n");
+        let shown = hanging(&text, "lost by");
+        assert!(shown.lines().all(|line| line.len() <= NARROW), "{shown}");
+        let lines: Vec<&str> = shown.lines().collect();
+        assert!(
+            lines[2].starts_with("      ") && !lines[2].starts_with("       "),
+            "{shown}"
+        );
+        assert!(
+            lines[4].starts_with("  ") && !lines[4].starts_with("   "),
+            "{shown}"
+        );
+        assert_eq!(lines[5..], ["", "round 2"]);
+        let words = |text: &str| {
+            text.split_whitespace()
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(words(&shown), words(&text));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use thalweg_units::Duration as Span;
 
 use thalweg_host::job::Progress;
 use thalweg_host::store::JobId;
-use thalweg_host::text::count;
+use thalweg_host::text::{are_silent, count};
 use thalweg_host::transfer::session::SourceStatus;
 
 /// The most points of a transfer's course.
@@ -131,7 +131,7 @@ impl Running {
                 0.7 + 0.3 * share(f64::from(complete), f64::from(of))
             }
             Progress::Silent { nodes, of } => {
-                self.phase = format!("{} of {of} nodes are silent", nodes.len());
+                self.phase = are_silent(nodes.len(), of);
                 0.0
             }
             Progress::OutOfReach { pause, .. } => {

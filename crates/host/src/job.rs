@@ -80,6 +80,9 @@ pub enum Progress {
         packets: u32,
         /// Which part, from 1, of how many.
         part: (u32, u32),
+        /// The shortest and the longest time that is likely for that, the same where one is expected; none where it is not
+        /// known.
+        expected: Option<(Duration, Duration)>,
     },
     /// A node's beacons begin.
     Measuring {

@@ -23,8 +23,8 @@ use rand_pcg::Pcg64Mcg;
 use request::{longest, weaker};
 pub use request::{packets, PlanRequest, PlanRequestError};
 use thalweg_planner::{
-    plan, LastResort, LinkModel, LinkQualities, LinkRule, PathFault, Plan, PlanError, RouteRequest,
-    Style,
+    plan, reach, LastResort, LinkModel, LinkQualities, LinkRule, PathFault, Plan, PlanError,
+    RouteRequest, Style,
 };
 use thalweg_units::{Channel, Duration, NodeId};
 use thalweg_wire::route::{Scheme, MAX_MEMBERS};
@@ -325,11 +325,11 @@ impl LinkState {
                 far,
                 ..
             } => format!(
-                "no route from node {} to node {} on channel {channel}: node {} reaches {reached} \
-                 other nodes, at most {far} hops away{}",
+                "no route from node {} to node {} on channel {channel}: node {} {}{}",
                 id(source_node),
                 id(sink),
                 id(source_node),
+                reach(*reached, *far),
                 weaker(scheme)
             ),
             PlanError::NoPath {

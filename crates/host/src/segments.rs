@@ -169,8 +169,20 @@ impl Attempt {
             hops: plan.hops as u32,
             packets: bytes.div_ceil(u64::from(payload.bytes())) as u32,
             part: (self.number, self.of),
+            expected: expected(plan),
         }
     }
+}
+
+/// How long a transfer over `plan` is likely to take, at the least and at the most; none where it is not known to end.
+fn expected(plan: &Plan) -> Option<(Duration, Duration)> {
+    let prediction = &plan.prediction;
+    let likely = prediction.likely.map(|likely| likely.time_s);
+    let [least, most] = likely.or_else(|| prediction.time_s.map(|time_s| [time_s; 2]))?;
+    Some((
+        Duration::from_secs_f64(least),
+        Duration::from_secs_f64(most),
+    ))
 }
 
 /// What a protocol family reports of a transfer beside its [`Summary`].

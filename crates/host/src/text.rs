@@ -13,12 +13,20 @@ pub fn plural<N: Display + From<u8> + PartialEq>(n: N, one: &str, more: &str) ->
     format!("{n} {words}")
 }
 
+/// `1 of 6 nodes is silent`.
+pub fn are_silent(count: usize, of: usize) -> String {
+    let are = if count == 1 { "is" } else { "are" };
+    format!("{count} of {of} nodes {are} silent")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn one_is_no_plural() {
+        assert_eq!(are_silent(1, 6), "1 of 6 nodes is silent");
+        assert_eq!(are_silent(2, 6), "2 of 6 nodes are silent");
         assert_eq!(
             [0_u32, 1, 2].map(|n| count(n, "hop")),
             ["0 hops", "1 hop", "2 hops"]

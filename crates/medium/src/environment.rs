@@ -242,12 +242,17 @@ impl SingleLink {
         let symbols = self.symbols(psdu_bytes);
         let lock = self.chip.lock_sinr.factor();
         let (mut sum, mut count) = (0.0, 0.0);
+        // Well above sensitivity all factors have the same hazard.
+        let (mut last, mut share) = (0.0, 1.0);
         for factor in factors.sample(8) {
             let g = mean_mw * factor / self.noise_mw;
             count += 1.0;
             if g > lock {
                 let hazard = demodulator.hazard(self.chip.modem, g) + erasure;
-                sum += libm::exp(-symbols * hazard);
+                if hazard != last {
+                    (last, share) = (hazard, libm::exp(-symbols * hazard));
+                }
+                sum += share;
             }
         }
         sum / count

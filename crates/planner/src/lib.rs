@@ -49,7 +49,7 @@ pub use pairs::{
     PairRequest,
 };
 pub use paths::{node_distinct_paths, PathSearch, PathSet, RelayOrder};
-pub use plan::{PathFault, PipPlan, Plan, PlanError, Warning};
+pub use plan::{reach, PathFault, PipPlan, Plan, PlanError, Warning};
 pub use predict::{Feed, Likely, Prediction, Steady};
 pub use request::{
     Backups, Currents, Diversity, Grouping, LastResort, LastStage, PipChoice, RouteRequest, Style,

@@ -33,15 +33,15 @@ pub enum PlanError {
         node: usize,
     },
     /// Nothing was received on the routing channel.
-    #[error("no link was measured on routing channel {channel} (channels with data: {measured})")]
+    #[error("{}", no_data(*.channel, .measured))]
     NoData {
         /// The routing channel.
         channel: Channel,
-        /// The channels with data, as a list.
+        /// The channels with data, as a list; `none` where there are none.
         measured: String,
     },
     /// No chain of links leads from source to sink.
-    #[error("no route from node {source_node} to node {sink} on channel {channel}: node {source_node} reaches {reached} other nodes, at most {far} hops away, with {rule}")]
+    #[error("no route from node {source_node} to node {sink} on channel {channel}: node {source_node} {reach}, with {rule}", reach = reach(*.reached, *.far))]
     Unreachable {
         /// The source.
         source_node: usize,
@@ -236,6 +236,23 @@ const OVERDUE: f64 = 3.0;
 const ROUNDS_OVERDUE: f64 = 5.0;
 /// And no sooner than after so many seconds: broken transfers that find another route take some.
 const SOONEST_S: f64 = 6.0;
+
+/// How many nodes a source reaches, at most so many hops away, as errors say it.
+pub fn reach(nodes: usize, far: usize) -> String {
+    match (nodes, far) {
+        (0, _) => "reaches no other node".to_owned(),
+        (1, 1) => "reaches 1 other node, a hop away".to_owned(),
+        (nodes, 1) => format!("reaches {nodes} other nodes, each a hop away"),
+        (nodes, far) => format!("reaches {nodes} other nodes, at most {far} hops away"),
+    }
+}
+
+fn no_data(channel: Channel, measured: &str) -> String {
+    match measured {
+        "none" => "no link was measured on any channel".to_owned(),
+        _ => format!("no link was measured on channel {channel}, on which routes are sought; links are known on {measured}"),
+    }
+}
 
 impl Plan {
     /// After how many seconds this pipeline is left for a path hop by hop. Where it expects losses, what is foreseen of it says

@@ -5,7 +5,7 @@
 //! reception ratios, each a mean over the channels. Links above [`MOST_ETX`] do not count. Tests: below.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BinaryHeap;
 
 use thalweg_units::ChannelSet;
 
@@ -25,7 +25,8 @@ type Graph = Vec<Vec<(usize, u64)>>;
 pub(crate) fn node(nodes: usize, channels: ChannelSet, links: &[TraceLink]) -> usize {
     let graph = graph(nodes, channels, links);
     let mut candidates: Vec<usize> = (0..nodes).collect();
-    let neighbours = |n: &usize| graph.get(*n).map_or(0.0, |row| expected(row));
+    let neighbours: Vec<f64> = graph.iter().map(|row| expected(row)).collect();
+    let neighbours = |n: &usize| neighbours.get(*n).copied().unwrap_or(0.0);
     // Stable, so that equals stay in order.
     candidates.sort_by(|a, b| neighbours(b).total_cmp(&neighbours(a)));
     candidates.truncate(MOST_NODES);
@@ -43,14 +44,20 @@ fn expected(row: &[(usize, u64)]) -> f64 {
 }
 
 fn graph(nodes: usize, channels: ChannelSet, links: &[TraceLink]) -> Graph {
-    let mut sums: BTreeMap<(u16, u16), f64> = BTreeMap::new();
-    for link in links.iter().filter(|l| channels.contains(l.channel)) {
-        *sums.entry((link.from, link.to)).or_default() += link.prr;
-    }
+    let links = links.iter().filter(|l| channels.contains(l.channel));
+    let mut sums: Vec<((u16, u16), f64)> = links.map(|l| ((l.from, l.to), l.prr)).collect();
+    // Stable, and nothing to do where they are sorted.
+    sums.sort_by_key(|(ends, _)| *ends);
+    sums.dedup_by(|next, sum| {
+        let is_same = next.0 == sum.0;
+        sum.1 += if is_same { next.1 } else { 0.0 };
+        is_same
+    });
     let count = channels.len().max(1) as f64;
     let mut graph = vec![Vec::new(); nodes];
     for ((from, to), there) in &sums {
-        let back = sums.get(&(*to, *from)).copied().unwrap_or(0.0);
+        let back = sums.binary_search_by_key(&(*to, *from), |(ends, _)| *ends);
+        let back = back.ok().and_then(|at| sums.get(at)).map_or(0.0, |b| b.1);
         let etx = count * count / (there * back);
         if let (true, Some(row)) = (etx <= MOST_ETX, graph.get_mut(usize::from(*from))) {
             row.push((usize::from(*to), (etx * SCALE) as u64));

@@ -128,9 +128,15 @@ fn is_percent(word: &str) -> bool {
 
 /// Whether `value` says that there is none.
 pub(crate) fn is_nothing(value: &str) -> bool {
-    ["", "-", "null", "none", "nan", "na", "n/a"]
-        .iter()
-        .any(|no| value.eq_ignore_ascii_case(no))
+    if value.starts_with(|c: char| c.is_ascii_digit()) {
+        return false;
+    }
+    // The last ones are those of pandas, and of spreadsheets in English and German.
+    [
+        "", "-", "null", "none", "nan", "na", "n/a", "<na>", "nat", "#n/a", "#nv", "#div/0!",
+    ]
+    .iter()
+    .any(|no| value.eq_ignore_ascii_case(no))
 }
 
 #[cfg(test)]

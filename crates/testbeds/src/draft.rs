@@ -50,11 +50,38 @@ struct Sum {
     rows: u32,
 }
 
+/// Sender, receiver and channel, or none for all.
+type Key = (u16, u16, Option<Channel>);
+
+/// Sums in the order of their keys; apart for each sender, so that those of a million links are found quickly.
+#[derive(Default)]
+struct Sums(BTreeMap<u16, BTreeMap<(u16, Option<Channel>), Sum>>);
+
+impl Sums {
+    fn entry(&mut self, (from, to, on): Key) -> &mut Sum {
+        let of_sender = self.0.entry(from).or_default();
+        of_sender.entry((to, on)).or_default()
+    }
+    fn has(&self, (from, to, on): Key) -> bool {
+        let of_sender = self.0.get(&from);
+        of_sender.is_some_and(|sums| sums.contains_key(&(to, on)))
+    }
+    fn iter(&self) -> impl Iterator<Item = (Key, &Sum)> {
+        self.0.iter().flat_map(|(from, sums)| {
+            let of_sender = sums.iter();
+            of_sender.map(|((to, on), sum)| ((*from, *to, *on), sum))
+        })
+    }
+    fn len(&self) -> usize {
+        self.0.values().map(BTreeMap::len).sum()
+    }
+}
+
 /// All links.
 #[derive(Default)]
 pub(crate) struct Draft {
     repeats: Repeats,
-    sums: BTreeMap<(u16, u16, Option<Channel>), Sum>,
+    sums: Sums,
     /// The channels that rows name.
     named: ChannelSet,
     /// Rows without a channel.
@@ -92,8 +119,8 @@ impl Draft {
         Ok(())
     }
 
-    fn sum(&mut self, key: (u16, u16, Option<Channel>), measure: Measure) -> Result<(), Refused> {
-        let sum = self.sums.entry(key).or_default();
+    fn sum(&mut self, key: Key, measure: Measure) -> Result<(), Refused> {
+        let sum = self.sums.entry(key);
         sum.rows += 1;
         if sum.rows > 1 && self.repeats == Repeats::Wrong {
             return Err(Refused::Again(key.2));
@@ -113,18 +140,30 @@ impl Draft {
 
     /// Takes each direction that no row tells of to be like the other one; tells how many those are, if any.
     pub(crate) fn mirror(&mut self) -> Option<Assumed> {
-        let told: BTreeSet<(u16, u16)> = self.sums.keys().map(|(a, b, _)| (*a, *b)).collect();
+        let told: BTreeSet<(u16, u16)> = self.sums.iter().map(|((a, b, _), _)| (a, b)).collect();
         let alone = |(a, b): &(u16, u16)| !told.contains(&(*b, *a));
         let back = self.sums.iter().filter(|((a, b, _), _)| alone(&(*a, *b)));
-        let back: Vec<_> = back
-            .map(|((a, b, on), sum)| ((*b, *a, *on), *sum))
-            .collect();
+        let back: Vec<_> = back.map(|((a, b, on), sum)| ((b, a, on), *sum)).collect();
         // A copy was not measured again.
         let once = |sum: Sum| Sum { rows: 1, ..sum };
-        self.sums
-            .extend(back.into_iter().map(|(key, sum)| (key, once(sum))));
+        for (key, sum) in back {
+            *self.sums.entry(key) = once(sum);
+        }
         let mirrored = told.iter().filter(|pair| alone(pair)).count();
         (mirrored > 0).then_some(Assumed::BothWays(mirrored))
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.sums.0.is_empty()
+    }
+
+    /// How many links have fewer rows than others, where several times were measured.
+    pub(crate) fn gaps(&self) -> Option<Assumed> {
+        let rows = || self.sums.iter().map(|(_, sum)| sum.rows);
+        let most = rows().max().unwrap_or(0);
+        let fewer = rows().filter(|rows| *rows < most).count();
+        let has_times = self.repeats == Repeats::Averaged && most > 1;
+        (has_times && fewer > 0).then_some(Assumed::Gaps(fewer, self.sums.len()))
     }
 
     /// The channels that links are on: those that rows name, or all.
@@ -146,7 +185,7 @@ impl Draft {
         let channels = self.channels();
         let ratios = reception.ratios();
         let (mut links, mut by_level) = (Vec::new(), 0);
-        for (&(from, to, on), sum) in &self.sums {
+        for ((from, to, on), sum) in self.sums.iter() {
             let level = (sum.level_weight > 0.0).then(|| sum.level / sum.level_weight);
             let measured = (sum.weight > 0.0).then(|| (sum.ratio / sum.weight * factor).min(1.0));
             let Some(prr) = measured.or_else(|| level.map(&ratios)) else {
@@ -154,7 +193,7 @@ impl Draft {
             };
             by_level += usize::from(measured.is_none());
             let each: ChannelSet = on.map_or(channels, |channel| [channel].into_iter().collect());
-            let given = |c: Channel| self.sums.contains_key(&(from, to, Some(c)));
+            let given = |c: Channel| self.sums.has((from, to, Some(c)));
             for channel in each.iter().filter(|c| on.is_some() || !given(*c)) {
                 links.push(TraceLink {
                     from,
@@ -193,9 +232,10 @@ impl Draft {
         if self.own > 0 {
             assumed.push(Assumed::SelfLinks(self.own));
         }
-        let again = self.sums.values().filter(|sum| sum.rows > 1);
-        let (again, rows) =
-            again.fold((0, 0), |(n, rows), sum| (n + 1, rows + u64::from(sum.rows)));
+        let again = self.sums.iter().filter(|(_, sum)| sum.rows > 1);
+        let (again, rows) = again.fold((0, 0), |(n, rows), (_, sum)| {
+            (n + 1, rows + u64::from(sum.rows))
+        });
         if again > 0 {
             assumed.push(Assumed::Averaged(rows, again));
         }

@@ -9,14 +9,15 @@ mod campaign;
 mod counters;
 mod header;
 
-use std::io::Read;
+use std::io::{BufRead, Read};
 
 use thalweg_units::{Channel, ChannelSet, NodeId};
 
 use self::campaign::Campaign;
-use self::header::{Header, JSON_HEADER};
+pub(crate) use self::header::Header;
+use self::header::{FirstLine, JSON_HEADER};
 use crate::assumed::Assumed;
-use crate::columns::{CHANNEL, DATETIME, DST, RSSI, SRC, TX_COUNT};
+use crate::columns::{Column, CHANNEL, DATETIME, DST, PRR, RSSI, SRC, TX_COUNT};
 use crate::error::{Problem, TestbedError};
 use crate::names::whole;
 use crate::rows::Rows;
@@ -57,7 +58,35 @@ pub fn read_k7(reader: impl Read, source_name: &str) -> Result<Trace, TestbedErr
         return Err(Problem::Empty(JSON_HEADER).on_line(source_name, 1));
     }
     let header = Header::read(&mut reader, source_name)?;
-    let mut rows = Rows::open(reader, source_name, 1, HEADER)?;
+    let rows = Rows::open(reader, source_name, 1, HEADER)?;
+    read_rows(rows, header, source_name)
+}
+
+/// Whether `rows` are those of a K7 trace without its first line, as programs write them that keep tables: each column has
+/// the name that no other format has.
+pub(crate) fn are_rows<R: BufRead>(rows: &Rows<'_, R>) -> bool {
+    let is = |(column, name): (&Column, &str)| {
+        let found = rows.find(column);
+        found.is_some_and(|found| rows.is_headed(found, name))
+    };
+    let names = [
+        (&DATETIME, "datetime"),
+        (&SRC, "src"),
+        (&DST, "dst"),
+        (&CHANNEL, "channel"),
+        (&RSSI, "mean_rssi"),
+        (&PRR, "pdr"),
+        (&TX_COUNT, "tx_count"),
+    ];
+    names.into_iter().all(is)
+}
+
+/// Reads the rows of a K7 trace whose first line is `header`.
+pub(crate) fn read_rows<R: BufRead>(
+    mut rows: Rows<'_, R>,
+    header: Header,
+    source_name: &str,
+) -> Result<Trace, TestbedError> {
     let mut table = Table::default();
     table.read(&mut rows, &header);
     let is_none = rows.are_none();
@@ -72,7 +101,12 @@ pub fn read_k7(reader: impl Read, source_name: &str) -> Result<Trace, TestbedErr
         }
     }
 
-    let listed = header.channels.unwrap_or(ChannelSet::ALL);
+    let named = || table.rows.iter().filter_map(|row| row.channel).collect();
+    let listed: ChannelSet = match (header.channels, header.line) {
+        (Some(listed), _) => listed,
+        (None, FirstLine::Lost) if table.open < table.told => named(),
+        (None, _) => ChannelSet::ALL,
+    };
     let (mut ids, labels) = finished.names.settle();
     let kind = Kind::of(&header, &table);
     let (links, visits, assumed) = table.links(kind, &header, (listed, ids.len()), source_name)?;
@@ -108,9 +142,10 @@ enum Kind {
 }
 
 impl Kind {
-    /// Counters where the header tells nothing of the frames sent, or most rows name no channel.
+    /// Counters where a header tells nothing of the frames sent, or most rows name no channel.
     fn of(header: &Header, table: &Table) -> Self {
-        let is_told = header.spacing_ms.is_some() || header.frames.is_some();
+        let is_lost = header.line == FirstLine::Lost;
+        let is_told = is_lost || header.spacing_ms.is_some() || header.frames.is_some();
         match is_told && table.open * 2 <= table.told {
             true => Self::Campaign,
             false => Self::Counters,
@@ -129,22 +164,25 @@ struct Table {
 }
 
 impl Table {
-    fn read<R: std::io::BufRead>(&mut self, rows: &mut Rows<'_, R>, header: &Header) {
+    fn read<R: BufRead>(&mut self, rows: &mut Rows<'_, R>, header: &Header) {
         let datetime = rows.column(&DATETIME);
         let (src, dst) = (rows.column(&SRC), rows.column(&DST));
         let (channel, rssi) = (rows.column(&CHANNEL), rows.find(&RSSI));
         let (prr, tx_count) = (rows.ratio_column(), rows.find(&TX_COUNT));
-        let (mut own, mut nameless, mut uncounted) = (0, 0, 0);
+        let (mut own, mut nameless, mut uncounted, mut unread) = (0, 0, 0, 0);
         while rows.next_row() {
-            if rows.is_empty(src) || rows.is_empty(dst) {
-                nameless += 1;
+            let lacks_end = rows.is_empty(src) || rows.is_empty(dst);
+            if lacks_end || rows.is_empty(prr) {
+                *(if lacks_end {
+                    &mut nameless
+                } else {
+                    &mut unread
+                }) += 1;
                 continue;
             }
-            let at_s = rows.parsed(datetime, TIME, seconds);
-            let from = rows.node(src);
-            let to = rows.node(dst);
-            let on = rows.channels(channel);
-            let prr = rows.ratio(prr);
+            let at_s = rows.parsed(datetime, TIME, |text| header.seconds(text));
+            let (from, to) = (rows.node(src), rows.node(dst));
+            let (on, prr) = (rows.channels(channel), rows.ratio(prr));
             let rssi_dbm = rssi.map_or(Some(None), |column| rows.rssi(column));
             let frames = match tx_count.filter(|column| !rows.is_empty(*column)) {
                 Some(column) => rows.parsed(column, FRAMES, frames),
@@ -180,13 +218,15 @@ impl Table {
             };
             self.add(row, on);
         }
-        let counts = [
-            (own, Assumed::SelfLinks(own)),
-            (nameless, Assumed::Nameless(nameless)),
-            (uncounted, Assumed::Counts(uncounted)),
-        ];
-        let some = counts.into_iter().filter(|(count, _)| *count > 0);
-        self.assumed.extend(some.map(|(_, assumed)| assumed));
+        self.note(own, Assumed::SelfLinks(own));
+        self.note(nameless, Assumed::Nameless(nameless));
+        self.note(unread, Assumed::Unread(unread));
+        self.note(uncounted, Assumed::Counts(uncounted));
+    }
+
+    /// Notes what was `assumed` of so many rows, if there are any.
+    fn note(&mut self, rows: u64, assumed: Assumed) {
+        self.assumed.extend((rows > 0).then_some(assumed));
     }
 
     /// Adds `row` once for each channel that it is `on`.
@@ -230,6 +270,9 @@ impl Table {
                 let campaign = Campaign::new(spacing_ms, self.rows, nodes);
                 let visits = campaign.visits();
                 assumed.insert(0, Assumed::Campaign(visits.links.len().max(1)));
+                if header.line == FirstLine::Lost {
+                    assumed.insert(1, Assumed::FirstLineLost);
+                }
                 assumed.extend((open > 0).then_some(Assumed::Unplaced(open)));
                 Ok((campaign.links(source_name)?, visits, assumed))
             }
@@ -238,7 +281,7 @@ impl Table {
 }
 
 /// Whether a row to the node `to` keeps to the header's nodes and channels.
-fn within<R: std::io::BufRead>(
+fn within<R: BufRead>(
     header: &Header,
     rows: &Rows<'_, R>,
     to: u16,
@@ -264,6 +307,17 @@ const FRAMES: &str = "the number of frames sent, at least 1";
 fn frames(text: &str) -> Option<u32> {
     let number = whole(text).filter(|n| (1..=1_000_000_000).contains(n))?;
     u32::try_from(number).ok()
+}
+
+impl Header {
+    /// The time of a row; of a trace without a first line also a day without a time.
+    fn seconds(&self, text: &str) -> Option<i64> {
+        let midnight = || match self.line {
+            FirstLine::Lost => seconds(&format!("{text}T0:0")),
+            FirstLine::Read => None,
+        };
+        seconds(text).or_else(midnight)
+    }
 }
 
 /// Seconds since 1970 of `2018-01-11T16:32:22.0`; the fraction and anything after it are dropped.

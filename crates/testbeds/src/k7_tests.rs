@@ -157,7 +157,8 @@ fn bad_rows_name_their_line() {
             "2018-01-11T10:00:00.0,0,1,26,-1000,1.0,100",
             "mean_rssi is `-1000`",
         ),
-        ("2018-01-11T10:00:00.0,0,1,26,-80,nan,100", "pdr is `nan`"),
+        ("2018-01-11T10:00:00.0,0,1,26,-80,nan,100", "no links"),
+        ("2018-01-11T10:00:00.0,0,1,26,-80,inf,100", "pdr is `inf`"),
         ("2018-01-11T10:00:00.0,0,1,26,-80,1.01,100", "pdr is `1.01`"),
         ("2018-01-11T10:00:00.0,0,1,26,-80,1,0", "tx_count is `0`"),
         ("2018-01-11T10:00:00.0,0,1,99,-80,1,1", "channel is `99`"),
@@ -288,6 +289,43 @@ fn every_round_is_a_visit() {
     let first = |links: &Vec<crate::TraceLink>| (links.len(), links[0].rssi_dbm.unwrap());
     let found: Vec<_> = visits.links.iter().map(first).collect();
     assert_eq!(found, [(3, -80.0), (3, -81.0), (3, -86.0)]);
+}
+
+#[test]
+fn a_row_without_a_reading_is_left_out() {
+    let rows = "2018-01-11T10:00:00.0,0,1,26,-80,0.5,100\n2018-01-11T10:00:00.0,0,2,26,,NaN,100\n";
+    let trace = with(rows).unwrap();
+    assert_eq!((prr(&trace, 0, 1), prr(&trace, 0, 2)), (Some(0.5), None));
+    assert!(trace.assumed.contains(&Assumed::Unread(1)));
+}
+
+#[test]
+fn a_trace_that_lost_its_first_line_is_one_all_the_same() {
+    // Node 1 hears node 0 in one round of two, and node 2 in both.
+    let rows = "2018-01-11T10:00:00.0,0,1,26,-80,0.5,100\n2018-01-11T10:10:00.0,2,1,26,-80,1.0,100\n\
+                2018-01-11T11:00:00.0,0,2,26,-80,1.0,100\n2018-01-11T11:10:00.0,2,1,26,-80,1.0,100\n";
+    let whole = with(rows).unwrap();
+    // With the index of the table, as pandas writes it.
+    let mut table = ",datetime,src,dst,channel,mean_rssi,pdr,tx_count\n".to_owned();
+    for (at, row) in rows.lines().enumerate() {
+        table += &format!("{at},{row}\n");
+    }
+    let lost = crate::read_matrix(table.as_bytes(), "t.csv").unwrap();
+    assert_eq!(
+        (prr(&lost, 0, 1), prr(&lost, 2, 1)),
+        (Some(0.25), Some(1.0))
+    );
+    let ends =
+        |trace: &Trace| -> Vec<_> { trace.links.iter().map(|l| (l.from, l.to, l.prr)).collect() };
+    assert_eq!((ends(&lost), &lost.visits), (ends(&whole), &whole.visits));
+    assert!(lost.channels.iter().map(|c| c.number()).eq([26]));
+    assert_eq!(
+        lost.assumed[..2],
+        [Assumed::Campaign(2), Assumed::FirstLineLost]
+    );
+    // A day without a time.
+    let days = table.replace("T10:00:00.0", "").replace("T11:00:00.0", "");
+    assert!(crate::read_matrix(days.as_bytes(), "t.csv").is_ok());
 }
 
 /// Three rounds of two senders on one day, and three more so many hours later.

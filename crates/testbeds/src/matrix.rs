@@ -10,10 +10,11 @@ use std::io::{BufRead, Read};
 use crate::assumed::Assumed;
 use crate::columns;
 use crate::draft::{Draft, Measure, Refused, Repeats};
-use crate::error::{Problem, TestbedError};
+use crate::error::{Location, Problem, TestbedError};
+use crate::k7::{self, Header};
 use crate::lqi;
 use crate::reception::Reception;
-use crate::rows::Rows;
+use crate::rows::{heading, Rows};
 use crate::text::{reading, unpacked};
 use crate::trace::Trace;
 
@@ -36,13 +37,16 @@ pub(crate) fn read(
 ) -> Result<Trace, TestbedError> {
     let failed = |e| reading(e).on_line(source_name, 1);
     let mut reader = unpacked(reader).map_err(failed)?;
-    if reader.fill_buf().map_err(failed)?.is_empty() {
+    let start = reader.fill_buf().map_err(failed)?;
+    if start.is_empty() {
         return Err(Problem::Empty(HEADER).on_line(source_name, 1));
     }
-    let mut rows = Rows::open(reader, source_name, 0, HEADER)?;
-    let is_list = [&columns::SRC, &columns::DST].map(|c| rows.find(c).is_some());
-    // A program may call the corner `src`.
-    if is_list != [true; 2] && rows.are_square() {
+    let header = heading::of_table(start);
+    let mut rows = Rows::open_at(reader, source_name, (0, header), HEADER)?;
+    if k7::are_rows(&rows) {
+        return k7::read_rows(rows, Header::default(), source_name);
+    }
+    if is_square(&mut rows) {
         return square::read(rows, source_name, reception);
     }
     let columns = Columns::of(&mut rows);
@@ -51,9 +55,14 @@ pub(crate) fn read(
         None => Repeats::Wrong,
     };
     let mut draft = Draft::new(repeats);
-    read_rows(&mut rows, &columns, &mut draft);
+    let unread = read_rows(&mut rows, &columns, &mut draft);
     let finished = rows.finish()?;
+    if draft.is_empty() && !unread.is_empty() {
+        return Err(Problem::TooFew("row with a reading", 1).at(source_name, Location::Whole));
+    }
     let mut assumed: Vec<Assumed> = columns.table.into_iter().collect();
+    assumed.extend(unread);
+    let gaps = draft.gaps();
     if finished.ratios.are_percent() && matches!(columns.quality, Quality::Ratio(_)) {
         assumed.push(Assumed::Percent);
     }
@@ -65,8 +74,26 @@ pub(crate) fn read(
     let factor = finished.ratios.factor();
     let mut trace = draft.finish(finished.names, factor, reception, source_name)?;
     assumed.append(&mut trace.assumed);
+    assumed.extend(gaps);
     trace.assumed = assumed;
     Ok(trace)
+}
+
+/// Whether `rows` are a square table.
+fn is_square<R: BufRead>(rows: &mut Rows<'_, R>) -> bool {
+    let is_list = [&columns::SRC, &columns::DST].map(|c| rows.find(c).is_some());
+    // A program may call the corner `src`.
+    is_list != [true; 2] && rows.are_square()
+}
+
+/// Whether `text` has a list of links, or else a square table.
+pub(crate) fn has_table(text: &[u8], square: bool) -> bool {
+    if !square {
+        return heading::of_list(text).is_some();
+    }
+    let header = heading::of_table(text);
+    let rows = Rows::open_at(text, "", (0, header), HEADER);
+    rows.is_ok_and(|mut rows| is_square(&mut rows))
 }
 
 /// Where the columns are.
@@ -92,6 +119,15 @@ enum Quality {
     Failed(usize, usize),
     Level,
     Lqi(usize),
+}
+
+/// What a row has not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Lack {
+    /// Anything that tells how good the link is.
+    Reading,
+    /// An LQI above 0.
+    Lqi,
 }
 
 /// A table of each node's neighbours, in place of senders and receivers.
@@ -163,7 +199,22 @@ impl Columns {
         }
     }
 
-    /// What the current row tells of its link. Nothing if it has a fault, or tells nothing.
+    /// Why the current row tells nothing of its link, if so.
+    fn lack<R: BufRead>(&self, rows: &Rows<'_, R>) -> Option<Lack> {
+        let is_unread = match self.quality {
+            Quality::Ratio(column) => rows.is_empty(column),
+            Quality::Received(sent, part) | Quality::Failed(sent, part) => {
+                let is_none = |column| rows.is_empty(column) || rows.is_zero(column);
+                rows.is_empty(sent) || rows.is_empty(part) || (is_none(sent) && is_none(part))
+            }
+            Quality::Level => self.rssi.is_some_and(|column| rows.is_empty(column)),
+            Quality::Lqi(column) if rows.is_zero(column) => return Some(Lack::Lqi),
+            Quality::Lqi(column) => rows.is_empty(column),
+        };
+        is_unread.then_some(Lack::Reading)
+    }
+
+    /// What the current row tells of its link. Nothing if it has a fault.
     fn measure<R: BufRead>(&self, rows: &mut Rows<'_, R>) -> Option<Measure> {
         let level = self.rssi.map_or(Some(None), |column| rows.rssi(column));
         let ratio = |received: u32, sent: u32| Some(f64::from(received) / f64::from(sent));
@@ -185,7 +236,6 @@ impl Columns {
                 let received = others(rows, sent, (failed, "lost"))?;
                 (ratio(received, sent), f64::from(sent))
             }
-            // Where it is empty, nothing was heard.
             Quality::Level => (None, 1.0),
             Quality::Lqi(column) => {
                 let lqi = rows.number(column, lqi::EXPECTED, lqi::is_one)?;
@@ -220,11 +270,28 @@ fn others<R: BufRead>(
     others
 }
 
-fn read_rows<R: BufRead>(rows: &mut Rows<'_, R>, columns: &Columns, draft: &mut Draft) {
+/// Reads all rows; returns what was left out.
+fn read_rows<R: BufRead>(
+    rows: &mut Rows<'_, R>,
+    columns: &Columns,
+    draft: &mut Draft,
+) -> Vec<Assumed> {
+    let (mut unread, mut no_lqi) = (0, 0);
     while rows.next_row() {
         let (from, to) = (rows.node(columns.src), rows.node(columns.dst));
         let channels = columns.channel.map_or(Some(None), |c| rows.channels(c));
-        let measure = columns.measure(rows);
+        let lack = columns.lack(rows);
+        if let (Some(lack), true) = (lack, from != to) {
+            match lack {
+                Lack::Reading => unread += 1,
+                Lack::Lqi => no_lqi += 1,
+            }
+            continue;
+        }
+        let measure = match lack {
+            Some(_) => None,
+            None => columns.measure(rows),
+        };
         let (Some(from), Some(to), Some(channels)) = (from, to, channels) else {
             continue;
         };
@@ -241,6 +308,12 @@ fn read_rows<R: BufRead>(rows: &mut Rows<'_, R>, columns: &Columns, draft: &mut 
             rows.repeated(from, to, on);
         }
     }
+    let counts = [
+        (unread, Assumed::Unread(unread)),
+        (no_lqi, Assumed::NoLqi(no_lqi)),
+    ];
+    let some = counts.into_iter().filter(|(count, _)| *count > 0);
+    some.map(|(_, assumed)| assumed).collect()
 }
 
 #[cfg(test)]

@@ -41,7 +41,8 @@ fn every_error_names_the_line_and_what_was_expected() {
         ("1,2,26", "line 2: the row has 3 columns, the header 4"),
         ("1,2,27,1", "line 2: channel is `27`; expected"),
         ("1,2,26,1.5", "line 2: prr is `1.5`; expected a ratio"),
-        ("1,2,26,NaN", "line 2: prr is `NaN`"),
+        ("1,2,26,inf", "line 2: prr is `inf`"),
+        ("1,2,26,NaN", "no row with a reading; expected at least 1"),
         ("1,2,26,-0.1", "prr is `-0.1`"),
         ("1,70000,26,1", "dst is `70000`; expected a node's number"),
         ("1,65535,26,1", "dst is `65535`"),
@@ -152,10 +153,10 @@ fn frames_sent_and_received_are_a_ratio() {
         of("tx,rx,ch,sent,lost\n1,2,26,100,10\n2,1,26,50,10\n"),
         both
     );
-    let error = read("src,dst,sent,received\n1,2,10,11\n2,1,0,0\n").unwrap_err();
+    let error = read("src,dst,sent,received\n1,2,10,11\n2,1,0,1\n").unwrap_err();
     let expected =
         "m.csv, line 2: the row is `11 of 10`; expected frames sent, at least 1, and no more \
-                    received than sent\nm.csv, line 3: the row is `0 of 0`";
+                    received than sent\nm.csv, line 3: the row is `1 of 0`";
     assert!(error.starts_with(expected), "{error}");
     let error = read("src,dst,sent,lost\n1,2,10,20\n").unwrap_err();
     assert!(
@@ -174,7 +175,10 @@ fn what_was_measured_on_several_days_is_averaged() {
     assert_eq!(links, [(1, 2, 0.8), (2, 1, 0.9)]);
     assert_eq!(
         assumed,
-        ["2 rows tell of the same link at several times: the mean was taken"]
+        [
+            "2 rows tell of the same link at several times: the mean was taken",
+            "1 of 2 links have no row at some times: those count as not measured, not as silence"
+        ]
     );
     // Weighted by the frames, levels by those received.
     let counted =
@@ -223,6 +227,72 @@ fn quotes_utf16_and_old_line_ends_are_read() {
 }
 
 #[test]
+fn rows_without_a_reading_are_left_out_and_counted() {
+    let left_out =
+        |n: &str| format!("{n} without a reading (empty, NaN, NA or of no frames): left out");
+    for nothing in ["", "NaN", "NA", "<NA>", "#N/A", "#DIV/0!"] {
+        let text = format!(
+            "src,dst,channel,prr\n1,2,26,0.9\n1,3,26,{nothing}\n2,1,26,0.5\n3,1,26,{nothing}\n"
+        );
+        let (links, assumed) = ratios(&text);
+        assert_eq!(links, [(1, 2, 0.9), (2, 1, 0.5)], "{nothing}");
+        assert_eq!(assumed, [left_out("2 rows")], "{nothing}");
+    }
+    // Nodes that only such rows name are there, and a day without a reading does not lower a mean.
+    let text = "time,src,dst,pdr\na,1,2,0.9\nb,1,2,\na,2,1,0.8\nb,2,1,0.6\nb,3,1,\n";
+    assert_eq!(read(text).unwrap().nodes.len(), 3);
+    assert_eq!(ratios(text).0, [(1, 2, 0.9), (2, 1, 0.7)]);
+    for text in [
+        "src,dst,sent,received\n1,2,10,9\n2,1,0,0\n",
+        "src,dst,sent,lost\n1,2,10,1\n2,1,,\n",
+        "src,dst,rssi\n1,2,-70\n2,1,nan\n",
+    ] {
+        assert_eq!(ratios(text).1[0], left_out("1 row"), "{text}");
+    }
+}
+
+#[test]
+fn an_lqi_of_0_is_no_reading() {
+    let trace =
+        read("source,target,lqi\nA,B,0\nB,A,0\nB,C,255\nC,B,255\nC,D,0\nD,C,200\n").unwrap();
+    let ends = |l: &crate::TraceLink| (l.from, l.to);
+    let links: std::collections::BTreeSet<_> = trace.links.iter().map(ends).collect();
+    // Where one end has a reading, the other is taken to be like it.
+    assert!(links.into_iter().eq([(1, 2), (2, 1), (2, 3), (3, 2)]));
+    let said: Vec<String> = trace.assumed.iter().map(ToString::to_string).collect();
+    assert_eq!(said[0], "3 LQIs of 0, which stand for no reading: left out");
+}
+
+#[test]
+fn a_table_begins_at_its_heading_whatever_is_above() {
+    let plain = ratios("src,dst,channel,prr\n1,2,26,0.9\n2,1,26,0.5\n").0;
+    for text in [
+        "Bridge survey\nsrc,dst,channel,prr\n1,2,26,0.9\n2,1,26,0.5\n",
+        "Ort;Talbrücke, Nord\nDatum;3.11.2026\n\nVon;Nach;Kanal;Empfangsrate\n1;2;26;0,9\n2;1;26;0,5\n",
+    ] {
+        assert_eq!(ratios(text).0, plain, "{text}");
+    }
+    let square = ratios("Levels of May\n,1,2\n1,,0.9\n2,0.5,\n").0;
+    assert_eq!(square, [(1, 2, 0.9), (2, 1, 0.5)]);
+    let error = read("Bridge survey\nsrc,dst,prr\n1,2,x\n").unwrap_err();
+    assert!(error.starts_with("m.csv, line 3: prr is `x`"), "{error}");
+}
+
+#[test]
+fn an_eui_64_is_one_node_however_it_is_spelled() {
+    let text = "src,dst,channel,prr\n0x00124b0018ed25fa,gate,26,0.9\ngate,00:12:4B:00:18:ED:25:FA,26,0.8\n\
+                00-12-4b-00-18-ed-25-fa,shed,26,0.7\nshed,00124b0018ed25fa,26,0.6\n0012.4b00.18ed.25fa,pier,26,0.5\n";
+    let trace = read(text).unwrap();
+    let names = ["0x00124b0018ed25fa", "gate", "shed", "pier"];
+    assert!(trace.labels.values().eq(names));
+    let testbed = crate::Testbed::from_trace(trace, "m");
+    let called = |name: &str| testbed.called(name).map(|id| id.get());
+    assert_eq!(called("00-12-4B-00-18-ED-25-FA"), Ok(1));
+    assert_eq!(called("gate"), Ok(2));
+    assert!(called("00-12-4B-00-18-ED-25-FB").is_err());
+}
+
+#[test]
 fn self_links_are_left_out_and_counted() {
     let (links, assumed) = ratios("src,dst,channel,prr\n1,2,26,0.9\n2,1,26,0.9\n1,1,26,1\n");
     assert_eq!(links.len(), 2);
@@ -250,9 +320,9 @@ fn a_level_alone_has_the_ratio_of_the_board_at_that_level() {
         trace.assumed
     );
     // Link quality indications are levels on another scale.
-    let lqi = read("source,target,lqi\nlamp,hub,255\nhub,lamp,0\n").unwrap();
+    let lqi = read("source,target,lqi\nlamp,hub,255\nhub,lamp,51\n").unwrap();
     let levels: Vec<f64> = lqi.links.iter().map(|l| l.rssi_dbm.unwrap()).collect();
-    assert_eq!((levels[0], levels[16]), (-10.0, -87.0));
+    assert_eq!((levels[0], levels[16].round()), (-10.0, -72.0));
     assert_eq!(lqi.assumed[0], Assumed::LevelsByLqi);
 }
 

@@ -2,6 +2,7 @@
 //! everywhere, and stays the node's label. Where most nodes have numbers a name is a slip, and so an error.
 //! Tests: below, `matrix_tests.rs`.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use thalweg_units::NodeId;
@@ -36,7 +37,7 @@ impl Names {
         let number = number(text);
         let known = match number {
             Some(number) => self.numbers.get(&number),
-            None => self.names.get(text),
+            None => self.names.get(key(text).as_ref()),
         };
         if let Some(index) = known {
             return Ok(*index);
@@ -52,9 +53,16 @@ impl Names {
         self.texts.push(printable(text).into());
         match number {
             Some(number) => self.numbers.insert(number, index),
-            None => self.names.insert(text.into(), index),
+            None => self.names.insert(key(text).into(), index),
         };
         Ok(index)
+    }
+    /// Calls the node of that number so.
+    pub(crate) fn label(&mut self, number: u16, label: &str) {
+        let label = printable(label.trim());
+        if !label.is_empty() && self.remarked.len() < MAX_NODES {
+            self.remarked.insert(number, label);
+        }
     }
     /// The index of the node called `text` at `place`; a `problem` there if it is a name and most are numbers.
     pub(crate) fn doubted(
@@ -77,11 +85,8 @@ impl Names {
         else {
             return;
         };
-        let label = printable(label.trim());
-        if let (Ok(number), false) = (number.trim().parse(), label.is_empty()) {
-            if self.remarked.len() < MAX_NODES {
-                self.remarked.insert(number, label);
-            }
+        if let Ok(number) = number.trim().parse() {
+            self.label(number, label);
         }
     }
     /// How many nodes there are.
@@ -134,6 +139,41 @@ impl Names {
     }
 }
 
+/// What a name is known by: all spellings of an EUI-64 are one.
+fn key(text: &str) -> Cow<'_, str> {
+    match eui64(text) {
+        Some(address) => Cow::Owned(format!("{address:016x}")),
+        None => Cow::Borrowed(text),
+    }
+}
+
+/// Whether both call the same node.
+pub(crate) fn are_alike(one: &str, other: &str) -> bool {
+    key(one) == key(other)
+}
+
+/// An EUI-64 as `0x00124b0018ed25fa`, `00:12:4b:00:18:ed:25:fa`, `00-12-4B-...`, `0012.4b00.18ed.25fa` or without any of these.
+pub(crate) fn eui64(text: &str) -> Option<u64> {
+    // Most nodes are short numbers.
+    if text.len() < 16 {
+        return None;
+    }
+    let bare = match is_hex(text) {
+        true => text.get(2..)?,
+        false => text,
+    };
+    let mark = bare.chars().find(|c| matches!(c, ':' | '-' | '.'));
+    let groups: Vec<&str> = match mark {
+        Some(mark) => bare.split(mark).collect(),
+        None => vec![bare],
+    };
+    let is_even = groups.iter().all(|group| {
+        let is_hex = group.bytes().all(|b| b.is_ascii_hexdigit());
+        is_hex && group.len() * groups.len() == 16
+    });
+    is_even.then(|| u64::from_str_radix(&groups.concat(), 16).ok())?
+}
+
 fn is_hex(text: &str) -> bool {
     text.starts_with("0x") || text.starts_with("0X")
 }
@@ -143,6 +183,7 @@ fn number(text: &str) -> Option<u16> {
     let number = match is_hex(text) {
         true if text.len() <= 6 => u16::from_str_radix(text.get(2..)?, 16).ok()?,
         true => return None,
+        false if eui64(text).is_some() => return None,
         false => u16::try_from(whole(text)?).ok()?,
     };
     NodeId::new(number).ok().map(NodeId::get)

@@ -4,6 +4,7 @@
 //! Tests: `matrix.rs`, `k7_tests.rs` and `hostile_tests.rs`.
 
 mod cells;
+pub(crate) mod heading;
 
 use std::io::BufRead;
 use std::ops::Range;
@@ -71,6 +72,16 @@ impl<'a, R: BufRead> Rows<'a, R> {
         lines_before: u64,
         expected: &'static str,
     ) -> Result<Self, TestbedError> {
+        Self::open_at(reader, source_name, (lines_before, None), expected)
+    }
+
+    /// The same where the line of the header may be known.
+    pub(crate) fn open_at(
+        reader: R,
+        source_name: &'a str,
+        (lines_before, header_line): (u64, Option<u64>),
+        expected: &'static str,
+    ) -> Result<Self, TestbedError> {
         let mut rows = Self {
             reader,
             source_name,
@@ -92,7 +103,7 @@ impl<'a, R: BufRead> Rows<'a, R> {
             names: Names::default(),
             faults: Vec::new(),
         };
-        rows.find_header()?;
+        rows.find_header(header_line)?;
         rows.header_line = rows.line;
         for index in 0..rows.fields.len() {
             let name = rows.field(index).map_err(|p| rows.on_line(p))?.to_owned();
@@ -102,8 +113,8 @@ impl<'a, R: BufRead> Rows<'a, R> {
         Ok(rows)
     }
 
-    /// Goes to the header, past a title above it and Excel's `sep=;`.
-    fn find_header(&mut self) -> Result<(), TestbedError> {
+    /// Goes to the header, which may be known to be on a certain line, past a title above it and Excel's `sep=;`.
+    fn find_header(&mut self, known: Option<u64>) -> Result<(), TestbedError> {
         let first = self.last_line + 1;
         let mut said = None;
         loop {
@@ -116,11 +127,15 @@ impl<'a, R: BufRead> Rows<'a, R> {
                     continue;
                 }
             }
-            let count = |d: &u8| self.text.iter().filter(|b| *b == d).count();
-            // Of equal ones the last is taken: the comma, which may stand for a decimal point in other tables.
-            let most = [b'\t', b';', b','].into_iter().max_by_key(count);
+            if known.is_some_and(|line| self.line < line) {
+                continue;
+            }
+            let most = heading::delimiter(&self.text);
             self.delimiter = said.or(most).unwrap_or(b',');
             self.split().map_err(|p| self.on_line(p))?;
+            if known.is_some() {
+                return Ok(());
+            }
             let named = self.fields.iter().filter(|field| !self.is_blank(field));
             if self.fields.len() == 1 || named.count() > 1 {
                 return Ok(());
@@ -392,6 +407,11 @@ impl<'a, R: BufRead> Rows<'a, R> {
     /// Whether a column has nothing in it.
     pub(crate) fn is_empty(&self, column: usize) -> bool {
         self.field(column).is_ok_and(columns::is_nothing)
+    }
+    /// Whether a column has the number 0.
+    pub(crate) fn is_zero(&self, column: usize) -> bool {
+        self.field(column)
+            .is_ok_and(|text| text.replacen(',', ".", 1).parse() == Ok(0.0))
     }
     /// Whether a column has that text.
     pub(crate) fn holds(&self, column: usize, text: &str) -> bool {

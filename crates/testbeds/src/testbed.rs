@@ -9,6 +9,7 @@ use crate::building::Building;
 use crate::central;
 use crate::control;
 use crate::error::{NameError, Problem};
+use crate::names::are_alike;
 use crate::trace::{Trace, TraceLink, Visits};
 use serde::Deserialize;
 use thalweg_medium::random::derive;
@@ -232,13 +233,14 @@ impl Testbed {
     pub fn label(&self, id: NodeId) -> Option<&str> {
         self.labels.get(&id).map(String::as_str)
     }
-    /// The node that is called `name`.
+    /// The node that is called `name`; an EUI-64 in any spelling.
     ///
     /// # Errors
     /// Where none or more than one is.
     pub fn called(&self, name: &str) -> Result<NodeId, NameError> {
         let nodes = self.nodes.iter().map(|node| node.id);
-        let nodes: Vec<NodeId> = nodes.filter(|id| self.label(*id) == Some(name)).collect();
+        let is_called = |id: &NodeId| self.label(*id).is_some_and(|l| are_alike(l, name));
+        let nodes: Vec<NodeId> = nodes.filter(is_called).collect();
         let testbed = || self.name.clone();
         match nodes[..] {
             [id] => Ok(id),

@@ -1,7 +1,7 @@
 //! Measured links as every link file gives them: sender, receiver and channel, how often and
 //! how loud. Indices are places in the sorted list of node ids.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use thalweg_units::{Channel, ChannelSet, Duration, NodeId};
 
@@ -78,8 +78,11 @@ impl Trace {
         if self.links.is_empty() {
             return Err(Problem::TooFew("links", 1).at(source_name, Location::Whole));
         }
-        let pairs: BTreeSet<(u16, u16)> = self.links.iter().map(|l| (l.from, l.to)).collect();
-        if !pairs.iter().any(|(from, to)| pairs.contains(&(*to, *from))) {
+        // Sorted, as links are.
+        let mut pairs: Vec<(u16, u16)> = self.links.iter().map(|l| (l.from, l.to)).collect();
+        pairs.dedup();
+        let goes_back = |(from, to): &(u16, u16)| pairs.binary_search(&(*to, *from)).is_ok();
+        if !pairs.iter().any(goes_back) {
             self.assumed.push(Assumed::OneWay);
         }
         Ok(())

@@ -3,10 +3,13 @@
 use crate::failure::{one_line, Failure};
 use crate::network;
 use crate::output;
-use crate::table::{number, Align, Table};
+use crate::table::{folded, number, Align, Table, NARROW};
 use serde::Serialize;
 use thalweg_host::store::{Campaign, Condition, Store, Turn, TurnState};
 use thalweg_testbeds::Testbed;
+
+/// Most letters of a reason in a table.
+const MAX_CELL: usize = 32;
 
 /// A campaign's results as `--json` prints them.
 #[derive(Debug, Serialize)]
@@ -134,6 +137,23 @@ impl CampaignSummary {
     }
 }
 
+/// Whether a reason has no room in a table.
+fn is_long(why: &str) -> bool {
+    why.contains('\n') || why.chars().count() > MAX_CELL
+}
+
+/// A paragraph for each reason that had no room in the table.
+fn reasons(nodes: &[Line]) -> String {
+    let mut text = String::new();
+    for line in nodes {
+        if let Some(why) = line.failure.as_deref().filter(|why| is_long(why)) {
+            let line = format!("node {}: {}", line.node(), one_line(why));
+            text = text + "\n" + &folded(&line, NARROW) + "\n";
+        }
+    }
+    text
+}
+
 /// It as a table.
 pub(crate) fn text(summary: &CampaignSummary) -> String {
     let numbers = [
@@ -157,15 +177,18 @@ pub(crate) fn text(summary: &CampaignSummary) -> String {
             number(line.goodput_kbps, 1.0, 1),
             number(line.duration_s, 1.0, 3),
             number(line.energy_j, 1.0, 3),
-            line.failure
-                .clone()
-                .unwrap_or_else(|| output::whole(line.sealed).to_owned()),
+            match &line.failure {
+                None => output::whole(line.sealed).to_owned(),
+                Some(why) if is_long(why) => "failed, see below".to_owned(),
+                Some(why) => why.clone(),
+            },
         ]);
     }
     let joules = summary.energy_j.map(|joules| format!(", {joules:.3} J"));
     format!(
-        "{}\n{} of {} objects, {} bytes in {} s on the air, {} kbit/s{}\n",
-        table.render(),
+        "{}{}\n{} of {} objects, {} bytes in {} s on the air, {} kbit/s{}\n",
+        table.render_narrow(),
+        reasons(&summary.nodes),
         summary.objects,
         summary.nodes.len(),
         summary.bytes,
@@ -173,4 +196,30 @@ pub(crate) fn text(summary: &CampaignSummary) -> String {
         number(summary.goodput_kbps, 1.0, 1),
         joules.unwrap_or_default(),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_of_many_words_stands_below_the_table() {
+        let why = "no route from node 7 to node 1 on channel 26: node 7 reaches no other node, not even over weaker links; \
+                   measure again, or name another base station with --to";
+        let line = |source: u16, failure: Option<&str>| Line {
+            source,
+            failure: failure.map(str::to_owned),
+            ..Line::default()
+        };
+        let short = "the object did not arrive whole";
+        let lines = vec![line(6, None), line(7, Some(why)), line(8, Some(short))];
+        let text = text(&CampaignSummary::of(lines));
+        assert!(text.lines().all(|line| line.len() <= NARROW), "{text}");
+        assert!(
+            text.contains("failed, see below") && text.contains("\nnode 7: no route"),
+            "{text}"
+        );
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains(short) && words.contains(why), "{text}");
+    }
 }

@@ -70,7 +70,7 @@ pub(super) fn text(client: &Client, network: &Network, job: &Job, stored: &Store
         ]);
     }
     format!(
-        "{}: node {} to node {}, {}; job {} of {}\n\n{}\n{} bytes, {}, sha256 {}\nstored as {}\n",
+        "{}: node {} to node {}, {}; job {} of {}\n\n{}\n{} bytes, {}\nsha256 {}\nstored as {}\n",
         one_line(&network.name),
         job.node(),
         network.sink,

@@ -48,6 +48,12 @@ fn json_is_one_object_with_the_promised_keys_and_the_same_again() {
     assert_eq!(report["verified"], true);
     assert_eq!(report["bytes"], 2000);
     assert_eq!(objects(dir.path()).len(), 1);
+    // How long it will take is told before it begins, without a terminal too.
+    let told = String::from_utf8(first.stderr).unwrap();
+    let begins = told.find("waking up").unwrap();
+    let (before, _) = told.split_at(begins);
+    assert!(before.contains("1 path of 1 hop, about"), "{told}");
+    assert!(before.contains(" s expected\n"), "{told}");
     let again = run(dir.path(), &args);
     assert_eq!(again.stdout, first.stdout);
     assert!(String::from_utf8(again.stderr)
@@ -72,7 +78,7 @@ fn a_secured_network_brings_a_sealed_object_and_refuses_what_is_not() {
             .unwrap()
     };
     let text = String::from_utf8(run(dir.path(), &here).stdout).unwrap();
-    assert!(text.contains("2000 bytes, whole, sealed, sha256"), "{text}");
+    assert!(text.contains("2000 bytes, whole, sealed\nsha256"), "{text}");
     let report: Value = serde_json::from_slice(&with(&["--json"]).stdout).unwrap();
     assert_eq!(
         (&report["sealed"], &report["verified"]),

@@ -391,6 +391,21 @@ fn rows_say_what_they_are_of_and_are_not_replaced_by_others() {
 }
 
 #[test]
+fn fewer_seeds_say_whose_rows_they_replace() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("mine.toml"), LINE).unwrap();
+    let run = |seeds: &str| {
+        let args = ["run", "mine.toml", "--seeds", seeds, "--out", "o"];
+        thalweg(dir.path(), &args).2
+    };
+    let gone = "--out o: rows of 1 of its 2 seeds are gone";
+    assert!(!run("2").contains(gone));
+    assert!(!run("2").contains(gone), "the same again");
+    let told = run("1");
+    assert!(told.contains(gone), "{told}");
+}
+
+#[test]
 fn routes_that_were_not_found_are_said_and_named_ones_are_taken() {
     let dir = tempfile::tempdir().unwrap();
     let run = |routes: &str, more: &[&str]| {

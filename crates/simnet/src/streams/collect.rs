@@ -149,6 +149,7 @@ impl Surveyed {
                 hops: plan.links.len() as u32,
                 packets: (object.len() as u64).div_ceil(payload) as u32,
                 part: (1, 1),
+                expected: None,
             };
             if watch(planned).is_break() {
                 return Err(CollectError::Stopped);

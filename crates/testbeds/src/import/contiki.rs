@@ -3,13 +3,14 @@
 //! where there are none, `RPL` with a neighbour's ETX (128 is one transmission). Both count transmissions until an
 //! acknowledgement, so both directions of a link have one ratio. Tests: `tests.rs`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufRead;
 
 use super::Found;
 use crate::assumed::Assumed;
 use crate::draft::Measure;
 use crate::error::{Location, Problem, TestbedError};
+use crate::names::eui64;
 use crate::text::reading;
 
 /// An ETX of one transmission.
@@ -79,19 +80,21 @@ impl Log {
         }
     }
 
-    fn found(self) -> Result<Found, Problem> {
+    fn found(mut self) -> Result<Found, Problem> {
         let is_counted = !self.counted.is_empty();
-        let told = match is_counted {
-            true => &self.counted,
-            false => &self.metrics,
-        };
+        let told = std::mem::take(match is_counted {
+            true => &mut self.counted,
+            false => &mut self.metrics,
+        });
+        let by_number = self.number_addresses(&told);
+        self.check_addresses(&told)?;
         let mut found = Found::new();
         let mut read = 0;
         for Told {
             own,
             neighbour,
             measure,
-        } in told
+        } in &told
         {
             let own = own.as_deref().map(str::to_owned);
             let Some(own) = own.or_else(|| self.only_node()) else {
@@ -105,9 +108,50 @@ impl Log {
         }
         let others = self.lines - read;
         found.assumed.push(Assumed::Acknowledged);
-        found.assumed.push(Assumed::OtherLines(others, self.lines));
+        let by_number = (by_number > 0).then_some(Assumed::AddressNumbers(by_number));
+        found.assumed.extend(by_number);
+        if others > 0 {
+            found.assumed.push(Assumed::OtherLines(others, self.lines));
+        }
         found.assumed.extend(found.draft.mirror());
         Ok(found)
+    }
+
+    /// Takes addresses that no line gives to a node for those of the nodes whose number they end in: in 16 bits, as Z1 motes
+    /// have it, or in 8, as Sky motes. It must be another for each, and most must be nodes of this log. Returns how many.
+    fn number_addresses(&mut self, told: &[Told]) -> usize {
+        let owners = told.iter().filter_map(|told| told.own.as_deref());
+        let owners: BTreeSet<u64> = owners.filter_map(|own| own.parse().ok()).collect();
+        let unknown: BTreeSet<u64> = told
+            .iter()
+            .map(|told| told.neighbour)
+            .filter(|address| !self.addresses.contains_key(address) && cooja(*address).is_none())
+            .collect();
+        for mask in [0xffff, 0xff] {
+            let numbers: BTreeSet<u64> = unknown.iter().map(|address| address & mask).collect();
+            let found = numbers.intersection(&owners).count();
+            let is_taken = |n: &u64| self.addresses.values().any(|own| **own == n.to_string());
+            if numbers.len() < unknown.len() || 2 * found <= numbers.len() {
+                continue;
+            }
+            if !numbers.iter().any(is_taken) {
+                let named = unknown.iter().map(|a| (*a, (a & mask).to_string().into()));
+                self.addresses.extend(named);
+                return unknown.len();
+            }
+        }
+        0
+    }
+
+    /// Refuses a log of several nodes none of which is anyone's neighbour: then each would be two, by number and by address.
+    fn check_addresses(&self, told: &[Told]) -> Result<(), Problem> {
+        let owners: BTreeSet<&str> = told.iter().filter_map(|told| told.own.as_deref()).collect();
+        let is_owner = |told: &Told| owners.contains(&*self.name(told.neighbour));
+        if owners.len() < 2 || told.iter().any(is_owner) {
+            return Ok(());
+        }
+        let what = "a Contiki-NG log that names neighbours by addresses, and no line says whose they are; expected each node's `Link-layer address`, which it logs as it starts";
+        Err(Problem::Foreign(what.to_owned()))
     }
 
     /// The node whose log it is, if no line names one and it gives its address as it starts.
@@ -133,13 +177,22 @@ impl Log {
         if let Some(known) = self.addresses.get(&address) {
             return known.to_string();
         }
-        let [a, b, c, d] = [48, 32, 16, 0].map(|by| (address >> by) as u16);
-        match a == b && b == c && c == d {
-            // Cooja's nodes have their number in each group.
-            true => d.to_string(),
-            false => format!("{a:04x}.{b:04x}.{c:04x}.{d:04x}"),
+        if let Some(number) = cooja(address) {
+            return number.to_string();
         }
+        let [a, b, c, d] = groups(address);
+        format!("{a:04x}.{b:04x}.{c:04x}.{d:04x}")
     }
+}
+
+fn groups(address: u64) -> [u16; 4] {
+    [48, 32, 16, 0].map(|by| (address >> by) as u16)
+}
+
+/// The number of a node of Cooja, which its address has in each group.
+fn cooja(address: u64) -> Option<u16> {
+    let [a, b, c, d] = groups(address);
+    (a == b && b == c && c == d).then_some(d)
 }
 
 /// The node that wrote a line.
@@ -169,12 +222,7 @@ fn own(line: &str) -> Option<&str> {
 
 /// A link-layer address as `0012.4b00.0000.0002`, `00124b0000000002` or `00:12:4b:...`.
 fn address_of(text: &str) -> Option<u64> {
-    let word = text.split_whitespace().next()?;
-    let digits: String = word
-        .chars()
-        .filter(|c| !matches!(c, '.' | ':' | '-'))
-        .collect();
-    (digits.len() == 16).then(|| u64::from_str_radix(&digits, 16).ok())?
+    eui64(text.split_whitespace().next()?)
 }
 
 /// The interface's address in a link-local one, `fe80::212:4b00:0:2`, in which a bit is turned.

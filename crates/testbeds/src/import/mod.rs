@@ -6,6 +6,7 @@ mod cooja;
 mod gains;
 mod mercator;
 mod thread;
+mod thread_cli;
 mod xlsx;
 mod xml;
 mod zigbee;
@@ -41,7 +42,11 @@ pub(crate) enum Format {
     Json,
     Cooja,
     ZigbeeMap,
+    /// The same as a drawing for Graphviz or PlantUML.
+    ZigbeeDrawing,
     Thread,
+    /// Answers of OpenThread's command line.
+    ThreadCli,
     Mercator,
     Contiki,
     Gains,
@@ -96,6 +101,11 @@ impl Format {
             && !first.contains("moteid")
         {
             Some(Self::SmartMesh)
+        } else if first.starts_with("digraph") || lines().any(|line| line.starts_with("@startuml"))
+        {
+            Some(Self::ZigbeeDrawing)
+        } else if !first.contains([',', ';', '\t']) && lines().any(thread_cli::is_one) {
+            Some(Self::ThreadCli)
         } else if lines().any(gains::is_one) {
             Some(Self::Gains)
         } else if (is_log(head) || !first.contains([',', ';', '\t'])) && lines().any(is_log) {
@@ -132,7 +142,9 @@ impl Format {
             Self::Json => "JSON of a program that is not known",
             Self::Cooja => "a Cooja simulation",
             Self::ZigbeeMap => "a zigbee2mqtt network map",
+            Self::ZigbeeDrawing => "a network map, drawn",
             Self::Thread => "OpenThread diagnostics",
+            Self::ThreadCli => "answers of OpenThread's command line",
             Self::Mercator => "raw rows of mercator",
             Self::Contiki => "a Contiki-NG log",
             Self::Gains => "TOSSIM gains",
@@ -164,7 +176,12 @@ impl Found {
     }
     fn trace(mut self, reception: &Reception, source_name: &str) -> Result<Trace, TestbedError> {
         let mut trace = self.draft.finish(self.names, 1.0, reception, source_name)?;
-        self.assumed.append(&mut trace.assumed);
+        // Of both ends of a link, or again and again, but not at times that are read.
+        let retold = |assumed| match assumed {
+            Assumed::Averaged(rows, links) => Assumed::Retold(rows, links),
+            other => other,
+        };
+        self.assumed.extend(trace.assumed.into_iter().map(retold));
         trace.assumed = self.assumed;
         Ok(trace)
     }
@@ -205,8 +222,8 @@ pub(crate) fn read(
         }
         Format::Zip => return foreign("unpack it, and give the file of links"),
         Format::Xlsx => {
-            let table = xlsx::table(&bytes(reader).map_err(whole)?).map_err(whole)?;
-            return crate::matrix::read(table.as_bytes(), source_name, reception);
+            let sheet = xlsx::table(&bytes(reader).map_err(whole)?).map_err(whole)?;
+            return read_sheet(sheet, source_name, reception);
         }
         Format::Mercator => return mercator::read(lines(reader)?, source_name, reception),
         Format::Gains => gains::read(lines(reader)?, source_name)?,
@@ -216,12 +233,29 @@ pub(crate) fn read(
             let map = json(&text(reader)?).map_err(whole)?;
             zigbee::read(&map).map_err(whole)?
         }
+        Format::ZigbeeDrawing => zigbee::read_drawing(&text(reader)?).map_err(whole)?,
+        Format::ThreadCli => thread_cli::read(&text(reader)?).map_err(whole)?,
         Format::Thread => {
             let diagnostics = json(&text(reader)?).map_err(whole)?;
             thread::read(&diagnostics).map_err(whole)?
         }
     };
     found.trace(reception, source_name)
+}
+
+/// A sheet of a workbook of several is named, in errors as well.
+fn read_sheet(
+    sheet: xlsx::Sheet,
+    source_name: &str,
+    reception: &Reception,
+) -> Result<Trace, TestbedError> {
+    let Some(name) = sheet.name else {
+        return crate::matrix::read(sheet.text.as_bytes(), source_name, reception);
+    };
+    let source_name = format!("{source_name}, sheet `{name}`");
+    let mut trace = crate::matrix::read(sheet.text.as_bytes(), &source_name, reception)?;
+    trace.assumed.insert(0, Assumed::Sheet(name));
+    Ok(trace)
 }
 
 fn bytes(reader: impl Read) -> Result<Vec<u8>, Problem> {

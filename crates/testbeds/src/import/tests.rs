@@ -7,6 +7,8 @@ use proptest::test_runner::RngSeed;
 
 use super::*;
 
+mod meshes;
+
 fn load(bytes: &[u8]) -> Result<(Format, Trace), String> {
     let format = Format::of(bytes, &crate::text::beginning(bytes)).ok_or("no format")?;
     let read = read(format, bytes, "in", &Reception::default());
@@ -86,7 +88,7 @@ fn a_zigbee_map_has_levels_by_lqi_and_friendly_names() {
         error,
         "in: links[0].lqi is `256`; expected a link quality indication, 0 to 255"
     );
-    let error = load(br#"{"data":{"type":"graphviz","value":"digraph"}}"#).unwrap_err();
+    let error = load(br#"{"data":{"type":"graphviz","value":7}}"#).unwrap_err();
     assert!(
         error.contains("a zigbee2mqtt network map of another type"),
         "{error}"
@@ -95,7 +97,7 @@ fn a_zigbee_map_has_levels_by_lqi_and_friendly_names() {
 
 #[test]
 fn thread_link_qualities_are_levels() {
-    let text = r#"[{"ExtAddress":"f2d1","Rloc16":1024,"Route":{"IdSequence":3,"RouteData":[
+    let text = r#"[{"ExtAddress":"00124b0018ed25fa","Rloc16":1024,"Route":{"IdSequence":3,"RouteData":[
         {"RouteId":1,"LinkQualityOut":0,"LinkQualityIn":0,"RouteCost":1},
         {"RouteId":2,"LinkQualityOut":1,"LinkQualityIn":3,"RouteCost":1},
         {"RouteId":3,"LinkQualityOut":0,"LinkQualityIn":0,"RouteCost":2}]},
@@ -115,7 +117,9 @@ fn thread_link_qualities_are_levels() {
         (2048, 1024, -50.0),
     ];
     assert_eq!(levels, expected);
-    assert!(trace.labels.values().eq(["0x0400", "0x0401", "0x0800"]));
+    // A router is called by its address, where it gives it.
+    let names = ["00124b0018ed25fa", "0x0401", "0x0800"];
+    assert!(trace.labels.values().eq(names));
     assert!(said(&trace).contains("OpenThread's typical margins"));
     // The names of the newer interface.
     let new = r#"{"data":[{"attributes":{"rloc16":"0x0400","route":{"routeData":[{"routeId":2,"linkQualityIn":3,"linkQualityOut":3}]}}}]}"#;
@@ -431,7 +435,18 @@ fn samples() -> Vec<Vec<u8>> {
     let rows =
         "timestamp,mac,frequency,sourcemac,transctr,numtxmine,numrxmine\nx,b,2480,a,0x01,100,90\n";
     let thread = r#"[{"Rloc16":1024,"Route":{"RouteData":[{"RouteId":2,"LinkQualityOut":1,"LinkQualityIn":3}]}}]"#;
-    let texts = [COOJA, ZIGBEE, lines, log, rows, thread];
+    let texts = [
+        COOJA,
+        ZIGBEE,
+        lines,
+        log,
+        rows,
+        thread,
+        meshes::GRAPHVIZ,
+        meshes::PLANTUML,
+        meshes::TOPOLOGY,
+        meshes::TABLES,
+    ];
     let texts = texts.iter().map(|text| text.as_bytes().to_vec());
     texts
         .chain([workbook(SHEET, false), workbook(SHEET, true)])

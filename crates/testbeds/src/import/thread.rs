@@ -1,7 +1,7 @@
 //! OpenThread's network diagnostics as its border router gives them in JSON: each router tells with what link quality (1
 //! to 3) it hears the others and they hear it, and of its children. A link quality is a margin above the noise floor:
 //! OpenThread's typical ones are 5, 15 and 50 dB (`kLinkQuality1LinkMargin` and so on in `link_quality.hpp`), over a
-//! noise floor of -100 dBm. Nodes are numbered by their RLOC16. Tests: `tests.rs`.
+//! noise floor of -100 dBm. Nodes are numbered by their RLOC16, and routers called by their extended addresses. Tests: `tests.rs`.
 
 use serde_json::{Map, Value};
 
@@ -62,6 +62,9 @@ fn add(found: &mut Found, answer: &Map<String, Value>) -> Result<(), Problem> {
     };
     let name = |rloc: u16| format!("0x{rloc:04x}");
     let me = name(own);
+    if let Some(address) = value(answer, "extaddress").and_then(Value::as_str) {
+        found.names.label(own, address);
+    }
     let route = value(answer, "route").and_then(Value::as_object);
     let others = route.and_then(|route| value(route, "routedata")?.as_array());
     for other in others.into_iter().flatten().filter_map(Value::as_object) {
@@ -72,27 +75,32 @@ fn add(found: &mut Found, answer: &Map<String, Value>) -> Result<(), Problem> {
         };
         let quality = |key| number(other, key).unwrap_or(0);
         let (inward, outward) = (quality("linkqualityin"), quality("linkqualityout"));
-        // Routers that are several hops away have none.
-        if inward > 0 {
-            found.add(&name(rloc), &me, measure(inward)?)?;
+        if is_class(inward) {
+            found.add(&name(rloc), &me, level_of(inward)?)?;
         }
-        if outward > 0 {
-            found.add(&me, &name(rloc), measure(outward)?)?;
+        if is_class(outward) {
+            found.add(&me, &name(rloc), level_of(outward)?)?;
         }
     }
     let children = value(answer, "childtable").and_then(Value::as_array);
     for child in children.into_iter().flatten().filter_map(Value::as_object) {
         let id = number(child, "childid").filter(|id| (1..512).contains(id));
-        let quality = number(child, "linkquality").filter(|quality| *quality > 0);
+        let quality = number(child, "linkquality").filter(|quality| is_class(*quality));
         if let (Some(id), Some(quality)) = (id, quality) {
-            found.add(&name(own | id), &me, measure(quality)?)?;
+            found.add(&name(own | id), &me, level_of(quality)?)?;
         }
     }
     Ok(())
 }
 
-fn measure(quality: u16) -> Result<Measure, Problem> {
+/// The level of a link quality that [`is_class`].
+pub(super) fn level_of(quality: u16) -> Result<Measure, Problem> {
     let margin = MARGINS_DB.get(usize::from(quality).wrapping_sub(1));
     let wrong = || Problem::value("a link quality", &quality.to_string(), "0 to 3");
     margin.map(|db| level(NOISE_DBM + db)).ok_or_else(wrong)
+}
+
+/// Whether there is a link: routers that are several hops away have a quality of 0.
+pub(super) const fn is_class(quality: u16) -> bool {
+    quality > 0
 }

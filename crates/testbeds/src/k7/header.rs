@@ -16,9 +16,20 @@ pub(super) const JSON_HEADER: &str =
 /// Between two frames of a sender where the file does not say, milliseconds.
 pub(super) const SPACING_MS: f64 = 100.0;
 
+/// Whether a trace has its first line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum FirstLine {
+    /// A program that keeps tables left it out.
+    #[default]
+    Lost,
+    /// It was read.
+    Read,
+}
+
 /// Its values; all may be missing.
-#[derive(Debug)]
-pub(super) struct Header {
+#[derive(Debug, Default)]
+pub(crate) struct Header {
+    pub(super) line: FirstLine,
     /// How many nodes there are.
     pub(super) nodes: Option<u16>,
     /// Frames that a sender sends per channel and round, for rows without a count.
@@ -59,6 +70,7 @@ impl Header {
         )?;
         let location = value(keys, "location").and_then(Value::as_str);
         Ok(Self {
+            line: FirstLine::Read,
             nodes: nodes.map(|n| n as u16),
             frames: frames.map(|n| n as u32),
             channels: channels(keys)?,

@@ -96,7 +96,7 @@ fn an_object_is_fetched_through_a_daemon_and_stored_here_as_it_is_there() {
     let (report, steps) = (text(&told.stdout), text(&told.stderr));
     assert!(report.contains("floor21: node 17 to node"), "{report}");
     assert!(report.contains("goodput, kbit/s"), "{report}");
-    assert!(report.contains("whole, sha256"), "{report}");
+    assert!(report.contains("whole\nsha256"), "{report}");
     assert!(steps.contains("downloading"), "{steps}");
     // Both have the same object.
     let mine = json(here, "objects list --json");
