@@ -153,9 +153,15 @@ pub(crate) fn one_line(text: &str) -> String {
 const NUMBERS: [(&str, &str); 5] = [
     ("invalid digit found in string", "wanted a whole number"),
     ("invalid float literal", "wanted a number"),
-    ("cannot parse integer from empty string", "wanted a whole number"),
+    (
+        "cannot parse integer from empty string",
+        "wanted a whole number",
+    ),
     ("cannot parse float from empty string", "wanted a number"),
-    ("number too large to fit in target type", "that is too large"),
+    (
+        "number too large to fit in target type",
+        "that is too large",
+    ),
 ];
 
 /// What clap says over several lines, in one: what is wrong, and the tip if there is one.

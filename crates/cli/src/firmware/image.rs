@@ -36,10 +36,14 @@ pub(crate) enum ImageError {
     #[error("a part of the image, at {0:#x}, is outside of its flash or within another part")]
     Outside(u32),
     /// It does not say what it is where images do.
-    #[error("it is no image of Thalweg's: wanted one that `firmware/images.sh` of this version built")]
+    #[error(
+        "it is no image of Thalweg's: wanted one that `firmware/images.sh` of this version built"
+    )]
     Foreign,
     /// It speaks another version.
-    #[error("it is an image of version {0}, wanted {VERSION}: `firmware/images.sh` builds images again")]
+    #[error(
+        "it is an image of version {0}, wanted {VERSION}: `firmware/images.sh` builds images again"
+    )]
     Version(Version),
     /// It is for something else.
     #[error("wanted {wanted}, found {found}")]

@@ -52,7 +52,10 @@ fn elf(program: Program, begin: u32, identity: u32) -> Vec<u8> {
 fn images(folder: &Path) {
     for (name, begin, identity) in [NONE, DONGLE, UF2, UF2_S7] {
         fs::create_dir_all(folder.join(name)).unwrap();
-        for (file, program) in [("mote.elf", Program::Mote), ("station.elf", Program::BaseStation)] {
+        for (file, program) in [
+            ("mote.elf", Program::Mote),
+            ("station.elf", Program::BaseStation),
+        ] {
             let image = elf(program, begin, identity);
             fs::write(folder.join(name).join(file), image).unwrap();
         }
@@ -241,8 +244,16 @@ fn what_cannot_be_an_image_ends_in_one_line() {
     let cut = &elf(Program::BaseStation, 0, NONE.2)[..140];
     fs::write(dir.path().join("station.elf"), cut).unwrap();
     // Linked for another boot loader, over one, and without room for an identity.
-    fs::write(dir.path().join("dongle/mote.elf"), elf(Program::Mote, 0, NONE.2)).unwrap();
-    fs::write(dir.path().join("uf2/mote.elf"), elf(Program::Mote, UF2.1, NONE.2)).unwrap();
+    fs::write(
+        dir.path().join("dongle/mote.elf"),
+        elf(Program::Mote, 0, NONE.2),
+    )
+    .unwrap();
+    fs::write(
+        dir.path().join("uf2/mote.elf"),
+        elf(Program::Mote, UF2.1, NONE.2),
+    )
+    .unwrap();
     let elsewhere = elf(Program::BaseStation, DONGLE.1, DONGLE.2 + 4);
     fs::write(dir.path().join("dongle/station.elf"), elsewhere).unwrap();
     fs::write(dir.path().join("notes.hex"), "mine").unwrap();
@@ -295,7 +306,9 @@ fn what_cannot_be_an_image_ends_in_one_line() {
             "swapped/mote.elf: wanted a mote's image, found a base station's image",
         ),
         (
-            &["--node", "7", "--base", "--out", "n7.hex", "--images", "swapped", "--image", "m"],
+            &[
+                "--node", "7", "--base", "--out", "n7.hex", "--images", "swapped", "--image", "m",
+            ],
             "swapped/m.elf: wanted a base station's image, found a mote's image",
         ),
         (

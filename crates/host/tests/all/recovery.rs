@@ -278,7 +278,10 @@ fn a_survey_that_lacks_nodes_is_made_again() {
 /// Its relays are deaf for a while, and no farther away than others.
 #[test]
 fn a_survey_after_a_killed_hosts_transfer_is_made_again_as_the_first() {
-    for (first, second) in [(Ends::Held(1), Turn::First), (Ends::Without(1), Turn::Later)] {
+    for (first, second) in [
+        (Ends::Held(1), Turn::First),
+        (Ends::Without(1), Turn::Later),
+    ] {
         let mut field = scripted(&[first, Ends::Without(0)]);
         let (ids, mut turns) = ([id(1), id(2), id(3)], Vec::new());
         let kind = Survey::sweep(ChannelSet::ALL);
