@@ -74,6 +74,18 @@ pub mod interrupt {
 #[unsafe(link_section = ".identity")]
 static IDENTITY: [u8; RECORD_BYTES] = [0xFF; RECORD_BYTES];
 
+/// Says what the image is, behind its identity: `thalweg firmware` asks.
+#[macro_export]
+macro_rules! mark {
+    ($program:ident) => {
+        #[used]
+        #[allow(unsafe_code)] // As the identity's.
+        #[unsafe(link_section = ".identity.mark")]
+        static MARK: [u8; $crate::MARK_BYTES] = $crate::mark($crate::Program::$program);
+    };
+}
+pub use thalweg_nrf52840::mark::{mark, Program, MARK_BYTES};
+
 /// Left alone by start-up code: what the program before left.
 #[allow(unsafe_code)] // The section is the linker script's: nothing is put there.
 #[unsafe(link_section = ".uninit.remains")]

@@ -11,6 +11,7 @@ use thalweg_nrf52840::chip::Chip;
 use thalweg_nrf52840::clock::LowFrequency;
 use thalweg_nrf52840::dma::Region;
 use thalweg_nrf52840::flash::Flash;
+use thalweg_nrf52840::gauge;
 use thalweg_nrf52840::host::{BootError, Fault, Node};
 use thalweg_nrf52840::identity::{Identity, Role};
 use thalweg_nrf52840::radio::{Radio, Usage, TIMING};
@@ -33,12 +34,16 @@ type Whole = Node<Member<Recorder, Sends, 40, 0>, Chip>;
 struct Shared {
     node: &'static mut Whole,
     dog: Watchdog,
+    /// For the battery's measurement, and how many turns ago it was made.
+    gauge: (Region, u8),
 }
 
 /// A reference, so that the node itself is in memory that start-up clears, and not in an image of it in flash.
 static SHARED: Mutex<RefCell<Option<Shared>>> = Mutex::new(RefCell::new(None));
 /// Interrupts of the node.
 const OWN: [u32; 3] = [interrupt::RADIO, interrupt::RTC1, interrupt::TIMER3];
+/// The battery is measured every so many turns in which the radio sleeps: at rest each minute or so.
+const TURNS: u8 = 128;
 /// The watchdog's patience, of time that the processor runs.
 const PATIENCE: NonZeroU32 = NonZeroU32::MIN.saturating_add(7);
 
@@ -48,6 +53,7 @@ const PATIENCE: NonZeroU32 = NonZeroU32::MIN.saturating_add(7);
 #[macro_export]
 macro_rules! mote {
     ($waiting:expr, $first:expr, $turn:expr) => {
+        $crate::mark!(Mote);
         #[cortex_m_rt::entry]
         fn main() -> ! {
             let waiting = cortex_m::singleton!(: [u8; $waiting] = [0; $waiting]);
@@ -114,13 +120,24 @@ fn make(
         Err(BootError::Clock(error)) => reset(format_args!("{error}")),
     };
     node.set_before(before);
+    let word = cortex_m::singleton!(: [u32; 1] = [0]);
+    let word = word.map_or(Region::at(0, 0), |word| Region::of(word));
+    measure(node, word);
     let (recorder, _) = node.recording();
     first(recorder);
     free(|cs| {
         let mut chip = chip;
         let dog = Watchdog::start(&mut chip, PATIENCE);
-        SHARED.borrow(cs).replace(Some(Shared { node, dog }));
+        let gauge = (word, 0);
+        SHARED.borrow(cs).replace(Some(Shared { node, dog, gauge }));
     });
+}
+
+/// Measures the battery for the next survey. 30 us, while the radio sleeps.
+fn measure(node: &mut Whole, word: Region) {
+    if let Some(level) = gauge::supply(node.registers(), word) {
+        node.set_battery(level);
+    }
 }
 
 /// Lets the node run, once what made it is off the stack.
@@ -145,13 +162,17 @@ fn with(cs: &CriticalSection, act: impl FnOnce(&mut Shared) -> Result<(), Fault>
 /// A turn of the main loop. Interrupts wait until it is over, and end its waiting.
 fn serve(cs: &CriticalSection, turn: &mut impl FnMut(&mut Recorder, Usage)) {
     with(cs, |shared| {
-        let Shared { node, dog } = shared;
+        let Shared { node, dog, gauge } = shared;
         dog.feed(node.registers(), Feeder::Loop);
         let (recorder, usage) = node.recording();
         turn(recorder, usage);
         if usage == Usage::Asleep {
             // What cannot be done now is done at another turn.
             let _later = recorder.flush(usage).and_then(|()| recorder.tidy(usage));
+            gauge.1 = (gauge.1 + 1) % TURNS;
+            if gauge.1 == 0 {
+                measure(node, gauge.0);
+            }
         }
         node.wait(cortex_m::asm::wfi)
     });
@@ -171,7 +192,7 @@ pub fn interrupt(number: i16) {
     }
     free(|cs| {
         with(cs, |shared| {
-            let Shared { node, dog } = shared;
+            let Shared { node, dog, .. } = shared;
             // What the interrupt is for has a gap's time; the watchdog has seconds.
             let done = node.interrupt(|_| {});
             dog.feed(node.registers(), Feeder::Interrupt);

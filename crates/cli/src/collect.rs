@@ -31,6 +31,9 @@ pub(crate) fn run(args: &CollectArgs) -> Result<(), Failure> {
     }
     let (network, ends) = network(args)?;
     check_takes(args, &network)?;
+    if args.port.is_some() {
+        network::check_open(network.testbed())?;
+    }
     check_outputs(args)?;
     if let Family::Rcrt(_) = args.protocol.family {
         return gather::run(args, (&network, &ends));

@@ -55,7 +55,8 @@ impl Emulated {
                 let why = plain(&why);
                 named(format!("{why}; `firmware/images.sh` builds images"))
             })?;
-            Image::read(bytes).map_err(|why| named(why.to_string()))
+            let image = Image::read(bytes).and_then(|image| image.check(role).map(|()| image));
+            image.map_err(|why| named(why.to_string()))
         };
         let images = [read(IMAGES[0])?, read(IMAGES[1])?];
         let [mote, station] = images.each_ref().map(|image| Program {

@@ -149,13 +149,29 @@ pub(crate) fn one_line(text: &str) -> String {
     clean.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// What the standard library says of text that is no number, and what a user can tell from.
+const NUMBERS: [(&str, &str); 5] = [
+    ("invalid digit found in string", "wanted a whole number"),
+    ("invalid float literal", "wanted a number"),
+    (
+        "cannot parse integer from empty string",
+        "wanted a whole number",
+    ),
+    ("cannot parse float from empty string", "wanted a number"),
+    (
+        "number too large to fit in target type",
+        "that is too large",
+    ),
+];
+
 /// What clap says over several lines, in one: what is wrong, and the tip if there is one.
 pub(crate) fn usage(error: &clap::Error) -> Failure {
     let text = error.to_string();
     let mut paragraphs = text.split("\n\n");
     let first = paragraphs.next().unwrap_or_default();
     let first = first.strip_prefix("error: ").unwrap_or(first).trim_end();
-    let mut line = first.to_owned();
+    let plainly = |line: String, (said, plain): &(&str, &str)| line.replace(said, plain);
+    let mut line = NUMBERS.iter().fold(first.to_owned(), plainly);
     for paragraph in paragraphs {
         let paragraph = paragraph.trim();
         if paragraph.starts_with("tip:") {

@@ -160,6 +160,7 @@ fn station(of: &NetworkConfig, testbed: Testbed, args: &GatewayArgs) -> Result<S
     };
     Ok(match line {
         Some(address) => {
+            network::check_open(&site.testbed)?;
             let behind = Behind::new(address, site, of.bytes).map_err(refused)?;
             Station::new(of, behind)
         }

@@ -33,7 +33,10 @@ pub(crate) fn fetch(
     network: &Network,
     watch: &mut Watch,
 ) -> Result<PipelineReport, Stop> {
-    network.pipeline("port")?;
+    let (protocol, request) = (network.pipeline("port")?, network.request()?);
+    if protocol.measures_again() {
+        watch.sought = request.from.map(|node| (node, request.patience.unknown));
+    }
     let mut line = open(port, &watch.interrupt)?;
     let sink = network.testbed().sink;
     let about = line.station();

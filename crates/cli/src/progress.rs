@@ -199,6 +199,8 @@ pub(crate) struct Watch {
     testbed: Arc<Testbed>,
     /// The silent nodes of the last report.
     silent: Vec<NodeId>,
+    /// The node whose object is wanted, and for how long it is tried where it is silent; none once that was said.
+    pub(crate) sought: Option<(NodeId, Span)>,
     /// The node that is waited for, and for how long by the last report.
     waits: Option<(NodeId, Span)>,
 }
@@ -213,6 +215,7 @@ impl Watch {
             packets: 0,
             testbed: testbed.clone(),
             silent: Vec::new(),
+            sought: None,
             waits: None,
         }
     }
@@ -280,6 +283,13 @@ impl Watch {
             let line = format!("{}: {named}", are_silent(silent, of));
             self.reporter.job_line(&line);
             self.silent = nodes;
+        }
+        if let Some((node, time)) = self.sought.filter(|(node, _)| self.silent.contains(node)) {
+            let (named, time) = (self.testbed.named(node), wait_text(time));
+            self.reporter.job_line(&format!(
+                "node {named} does not answer; it is tried for {time} (--patience), and Ctrl-C ends that"
+            ));
+            self.sought = None;
         }
     }
 

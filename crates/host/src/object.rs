@@ -110,13 +110,8 @@ impl Memory {
 
 impl ObjectStore for Memory {
     fn info(&self) -> ObjectInfo {
-        self.offered.as_ref().map_or(
-            ObjectInfo {
-                len: 0,
-                digest: [0; 8],
-            },
-            |(_, info)| *info,
-        )
+        let offered = self.offered.as_ref();
+        offered.map_or(ObjectInfo::NONE, |(_, info)| *info)
     }
     fn read(&self, offset: u32, into: &mut [u8]) {
         into.fill(0);

@@ -128,12 +128,14 @@ where
     }
     let began = network.now();
     let mut best: Option<SurveyOutcome> = None;
-    let mut in_vain = 0;
+    let (mut in_vain, mut held_up) = (0, 0);
     for made in 1..=SURVEYS {
-        let mut job = nth(made, &mut make)?;
+        let mut job = nth(made - held_up, &mut make)?;
         let beacons = job.swept();
         match (run(network, &mut job, watch), best.take()) {
             (Ok(now), before) => {
+                // Nodes of the transfer that a killed host left: the next one is made as the first.
+                held_up = u32::from(before.is_none() && job.met_transfer()).max(held_up);
                 let lacked = before.as_ref().map(|before| reports.lacking(before).len());
                 let missed = beacons.map(|beacons| (sought.missed, beacons));
                 let all = added(network, before, now, (&mut reports, missed))?;

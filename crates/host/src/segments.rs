@@ -52,6 +52,9 @@ pub enum SegmentError {
     /// Its segments are of different objects.
     #[error("the node has another object than when its first part came")]
     Changed,
+    /// Its node has none.
+    #[error("it has no recording yet")]
+    NoRecording,
     /// Its digest is not that of its bytes.
     #[error("what arrived has another digest than the object")]
     Digest,
@@ -112,6 +115,7 @@ impl Assembly {
         let len = object.len as usize;
         let whole = match () {
             () if object != segment.object => Err(SegmentError::Changed),
+            () if object.is_none() => Err(SegmentError::NoRecording),
             () if object.len > LARGEST => Err(SegmentError::TooLarge(object.len)),
             () if self.bytes.len() < len && !segment.bytes.is_empty() => return Ok(None),
             () if self.bytes.len() == len && self.proof.holds(&object.digest, &self.bytes) => {

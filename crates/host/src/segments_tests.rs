@@ -190,6 +190,12 @@ fn what_is_too_large_or_has_another_digest_is_nobodys_object() {
     assert_eq!(large, SegmentError::TooLarge(LARGEST + 1).to_string());
     let other = expected(|segment| segment.bytes[0] ^= 1);
     assert_eq!(other, SegmentError::Digest.to_string());
+    // It is not asked again.
+    let none = expected(|segment| {
+        segment.bytes.clear();
+        segment.object = ObjectInfo::NONE;
+    });
+    assert_eq!(none, SegmentError::NoRecording.to_string());
     // A source that sends nothing more before the end.
     let short = expected(|segment| segment.bytes.clear());
     assert_eq!(short, SegmentError::Digest.to_string());

@@ -10,6 +10,8 @@ pub mod clock {
     pub const HFCLKSTOP: u32 = BASE + 0x004;
     /// Starts the low-frequency clock.
     pub const LFCLKSTART: u32 = BASE + 0x008;
+    /// POWER 5.3.7: whether the chip makes VDD from VDDH.
+    pub const MAINREGSTATUS: u32 = BASE + 0x640;
     /// Event: the crystal is stable.
     pub const HFCLKSTARTED: u32 = BASE + 0x100;
     /// Event: the low-frequency clock runs.
@@ -340,6 +342,46 @@ pub mod rng {
     pub const CONFIG: u32 = BASE + 0x504;
     /// The byte.
     pub const VALUE: u32 = BASE + 0x508;
+}
+
+/// SAADC 6.23: the converter, of which the first channel is used.
+pub mod saadc {
+    /// Base address.
+    pub const BASE: u32 = 0x4000_7000;
+    /// Task: results go where [`RESULT`] says.
+    pub const START: u32 = BASE;
+    /// Task: measures once.
+    pub const SAMPLE: u32 = BASE + 0x004;
+    /// Task: no more.
+    pub const STOP: u32 = BASE + 0x008;
+    /// Event: the converter is ready.
+    pub const STARTED: u32 = BASE + 0x100;
+    /// Event: all results are in RAM.
+    pub const END: u32 = BASE + 0x104;
+    /// Event: it has stopped.
+    pub const STOPPED: u32 = BASE + 0x114;
+    /// 1: on.
+    pub const ENABLE: u32 = BASE + 0x500;
+    /// What is measured (CH\[0\].PSELP).
+    pub const INPUT: u32 = BASE + 0x510;
+    /// Against what (CH\[0\].PSELN): 0 is nothing.
+    pub const INPUT_LOW: u32 = BASE + 0x514;
+    /// Gain, reference, time to settle (CH\[0\].CONFIG).
+    pub const CONFIG: u32 = BASE + 0x518;
+    /// Bits of a result.
+    pub const RESOLUTION: u32 = BASE + 0x5F0;
+    /// Address of the results, and how many there are to be.
+    pub const RESULT: u32 = BASE + 0x62C;
+    /// See [`RESULT`].
+    pub const RESULTS: u32 = BASE + 0x630;
+    /// Of [`INPUT`]: VDD.
+    pub const VDD: u32 = 9;
+    /// Of [`INPUT`]: a fifth of VDDH.
+    pub const VDDH_FIFTH: u32 = 13;
+    /// Of [`CONFIG`]: 10 us; all else is 0.
+    pub const SETTLE_10_US: u32 = 2 << 16;
+    /// Of [`RESOLUTION`].
+    pub const BITS_12: u32 = 2;
 }
 
 /// TEMP 6.28.

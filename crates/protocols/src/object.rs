@@ -13,6 +13,19 @@ pub struct ObjectInfo {
     pub digest: [u8; 8],
 }
 
+impl ObjectInfo {
+    /// What a store without an object says. An object of no bytes has another digest.
+    pub const NONE: Self = Self {
+        len: 0,
+        digest: [0; 8],
+    };
+
+    /// Whether there is no object.
+    pub fn is_none(&self) -> bool {
+        *self == Self::NONE
+    }
+}
+
 /// Where the bytes of one object are.
 pub trait ObjectStore {
     /// What the store holds. Asked of the source's store, when a transfer begins.
@@ -49,10 +62,7 @@ pub struct NoObject;
 
 impl ObjectStore for NoObject {
     fn info(&self) -> ObjectInfo {
-        ObjectInfo {
-            len: 0,
-            digest: [0; 8],
-        }
+        ObjectInfo::NONE
     }
     fn read(&self, _offset: u32, into: &mut [u8]) {
         into.fill(0);

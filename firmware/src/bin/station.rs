@@ -75,10 +75,7 @@ struct Spool;
 
 impl ObjectStore for Spool {
     fn info(&self) -> ObjectInfo {
-        ObjectInfo {
-            len: 0,
-            digest: [0; 8],
-        }
+        ObjectInfo::NONE
     }
     fn read(&self, _offset: u32, into: &mut [u8]) {
         into.fill(0);
@@ -111,6 +108,8 @@ impl Outbox for Staged {
         self.refill();
     }
 }
+
+thalweg_firmware::mark!(BaseStation);
 
 #[entry]
 fn main() -> ! {

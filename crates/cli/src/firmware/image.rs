@@ -7,8 +7,10 @@
 use std::fmt::Write as _;
 use std::ops::Range;
 
-use thalweg_nrf52840::identity::Identity;
+use thalweg_nrf52840::identity::{Identity, Role, RECORD_BYTES};
 use thalweg_nrf52840::layout::{BootLoader, Layout};
+use thalweg_nrf52840::mark::{marked, MarkError, Program, MARK_BYTES};
+use thalweg_wire::host::{Version, VERSION};
 
 /// Where RAM begins: what is loaded there is not flash's.
 const RAM: u32 = 0x2000_0000;
@@ -33,9 +35,24 @@ pub(crate) enum ImageError {
     /// Something of it belongs where flash is not its own.
     #[error("a part of the image, at {0:#x}, is outside of its flash or within another part")]
     Outside(u32),
-    /// It has nothing where something is to go.
-    #[error("the image has no room at {0:#010x}: it is of another version")]
-    NoRoom(u32),
+    /// It does not say what it is where images do.
+    #[error(
+        "it is no image of Thalweg's: wanted one that `firmware/images.sh` of this version built"
+    )]
+    Foreign,
+    /// It speaks another version.
+    #[error(
+        "it is an image of version {0}, wanted {VERSION}: `firmware/images.sh` builds images again"
+    )]
+    Version(Version),
+    /// It is for something else.
+    #[error("wanted {wanted}, found {found}")]
+    Program {
+        /// What it should be.
+        wanted: Program,
+        /// What it is.
+        found: Program,
+    },
 }
 
 /// An image.
@@ -43,6 +60,9 @@ pub(crate) enum ImageError {
 pub(crate) struct Image {
     elf: Vec<u8>,
     boot_loader: BootLoader,
+    program: Program,
+    /// Where its identity is in the file.
+    identity: Range<usize>,
     /// Parts of flash: address, and where their bytes are in the file.
     parts: Vec<(u32, Range<usize>)>,
 }
@@ -52,6 +72,12 @@ impl Image {
         // Magic, 32 bits, little-endian; machine 40 is ARM.
         if !elf.starts_with(b"\x7fELF\x01\x01") || half(&elf, 18)? != 40 {
             return Err(ImageError::Format);
+        }
+        // Linkers write the table of sections last: a file that was cut lacks it.
+        let (sections, size, count) = (word(&elf, 32)?, half(&elf, 46)?, half(&elf, 48)?);
+        let end = u64::from(sections) + u64::from(size) * u64::from(count);
+        if end > elf.len() as u64 {
+            return Err(ImageError::Short);
         }
         let (table, count) = (word(&elf, 28)? as usize, half(&elf, 44)?);
         let mut parts = Vec::new();
@@ -70,29 +96,48 @@ impl Image {
         parts.sort_by_key(|(address, _)| *address);
         let (start, _) = parts.first().ok_or(ImageError::Format)?;
         let boot_loader = BootLoader::of_program(*start).ok_or(ImageError::Start(*start))?;
-        check(&parts, boot_loader.layout())?;
+        let layout = boot_loader.layout();
+        check(&parts, layout)?;
+        let own = parts.iter().find(|(at, _)| *at == layout.identity.first);
+        let (_, own) = own.ok_or(ImageError::Foreign)?;
+        let identity = own.start..own.start.saturating_add(RECORD_BYTES);
+        let mark = elf.get(own.clone()).and_then(|own| own.get(RECORD_BYTES..));
+        let mark = mark.and_then(|rest| rest.first_chunk::<MARK_BYTES>());
+        let program = marked(mark.ok_or(ImageError::Foreign)?).map_err(|why| match why {
+            MarkError::Version(version) => ImageError::Version(version),
+            _ => ImageError::Foreign,
+        })?;
         Ok(Self {
             elf,
             boot_loader,
+            program,
+            identity,
             parts,
         })
     }
 
     /// Replaces its identity.
-    pub(crate) fn put(&mut self, identity: &Identity) -> Result<(), ImageError> {
-        let (address, bytes) = (self.layout().identity.first, identity.bytes());
-        let place = self.parts.iter().find_map(|(at, range)| {
-            let skipped = address.checked_sub(*at)? as usize;
-            let from = range.start.checked_add(skipped)?;
-            let until = from.checked_add(bytes.len())?;
-            (until <= range.end).then_some(from..until)
-        });
-        let place = place.and_then(|place| self.elf.get_mut(place));
-        let place = place.ok_or(ImageError::NoRoom(address))?;
-        place.copy_from_slice(&bytes);
-        Ok(())
+    pub(crate) fn put(&mut self, identity: &Identity) {
+        if let Some(place) = self.elf.get_mut(self.identity.clone()) {
+            place.copy_from_slice(&identity.bytes());
+        }
     }
 
+    /// Whether it is for nodes of `role`.
+    ///
+    /// # Errors
+    /// [`ImageError::Program`].
+    pub(crate) fn check(&self, role: Role) -> Result<(), ImageError> {
+        let (wanted, found) = (program(role), self.program);
+        match found == wanted {
+            true => Ok(()),
+            false => Err(ImageError::Program { wanted, found }),
+        }
+    }
+    /// What it is for.
+    pub(crate) const fn program(&self) -> Program {
+        self.program
+    }
     /// The boot loader beside which it was linked.
     pub(crate) const fn boot_loader(&self) -> BootLoader {
         self.boot_loader
@@ -129,6 +174,14 @@ impl Image {
     /// As Intel HEX.
     pub(crate) fn hex(&self) -> String {
         intel_hex(self.parts())
+    }
+}
+
+/// The program of nodes of `role`.
+const fn program(role: Role) -> Program {
+    match role {
+        Role::Mote => Program::Mote,
+        Role::BaseStation => Program::BaseStation,
     }
 }
 

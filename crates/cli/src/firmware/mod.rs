@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use thalweg_nrf52840::identity::{Identity, Role};
 use thalweg_nrf52840::layout::BootLoader;
+use thalweg_nrf52840::mark::Program;
 use thalweg_testbeds::Testbed;
 use thalweg_units::{Channel, ChannelSet};
 
@@ -35,7 +36,12 @@ pub(crate) fn run(args: &FirmwareArgs) -> Result<(), Failure> {
     let outputs = Outputs::beside(args.force, source.path());
     outputs.check("--out", &args.out, Kind::Image)?;
     let mut image = source.image(boot_loader)?;
-    image.put(&identity).map_err(|why| source.named(why))?;
+    // Both roles have the self-test, where it is what was asked for.
+    if args.image.is_none() || image.program() != Program::Selftest {
+        let checked = image.check(identity.role);
+        checked.map_err(|why| source.named(why))?;
+    }
+    image.put(&identity);
     let bytes = match format {
         Format::Elf => image.elf().to_vec(),
         Format::Hex => image.hex().into_bytes(),

@@ -7,6 +7,7 @@ use std::process::Output;
 
 use assert_cmd::cargo::CommandCargoExt as _;
 use flate2::Crc;
+use thalweg_nrf52840::mark::{mark, Program};
 
 /// Folder, where programs begin, where identities are.
 const NONE: (&str, u32, u32) = ("", 0, 0xF_F000);
@@ -24,13 +25,14 @@ fn thalweg(folder: &Path, args: &[&str]) -> Output {
     command.current_dir(folder).args(args).output().unwrap()
 }
 
-/// An ELF file with a vector table, code, and room for an identity.
-fn elf(begin: u32, identity: u32) -> Vec<u8> {
+/// An ELF file with a vector table, code, room for an identity, and a mark that it is `program`.
+fn elf(program: Program, begin: u32, identity: u32) -> Vec<u8> {
+    let room = [&[0xFF; 28][..], &mark(program)].concat();
     let mut file = b"\x7fELF\x01\x01\x01".to_vec();
     file.resize(52, 0);
     (file[18], file[28], file[42], file[44]) = (40, 52, 32, 3);
     let parts: [(u32, &[u8]); 3] = [
-        (identity, &[0xFF; 28]),
+        (identity, &room),
         (begin, &[0, 0, 4, 0x20, 0x41, 0x10, 0, 0]),
         (begin + OFFSET, &CODE),
     ];
@@ -50,8 +52,12 @@ fn elf(begin: u32, identity: u32) -> Vec<u8> {
 fn images(folder: &Path) {
     for (name, begin, identity) in [NONE, DONGLE, UF2, UF2_S7] {
         fs::create_dir_all(folder.join(name)).unwrap();
-        for role in ["mote.elf", "station.elf"] {
-            fs::write(folder.join(name).join(role), elf(begin, identity)).unwrap();
+        for (file, program) in [
+            ("mote.elf", Program::Mote),
+            ("station.elf", Program::BaseStation),
+        ] {
+            let image = elf(program, begin, identity);
+            fs::write(folder.join(name).join(file), image).unwrap();
         }
     }
 }
@@ -144,12 +150,12 @@ fn an_image_has_the_identity_that_was_asked_for() {
     let told = String::from_utf8(done.stdout).unwrap();
     assert_eq!(
         told,
-        "n7.hex: a mote, node 7, channels 15,20, floods on 20; 76 bytes of flash from 0x0 on\n"
+        "n7.hex: a mote, node 7, channels 15,20, floods on 20; 96 bytes of flash from 0x0 on\n"
     );
     let flash = flash_of_hex(&fs::read_to_string(dir.path().join("n7.hex")).unwrap());
     let bytes =
         |from: u32, len: u32| -> Vec<u8> { (from..from + len).map(|at| flash[&at]).collect() };
-    assert_eq!((flash.len(), bytes(OFFSET, 40)), (76, CODE.to_vec()));
+    assert_eq!((flash.len(), bytes(OFFSET, 40)), (96, CODE.to_vec()));
     // Version, role, node, channels by their number less eleven, floods.
     assert_eq!(
         bytes(NONE.2, 24),
@@ -169,7 +175,7 @@ fn an_image_has_the_identity_that_was_asked_for() {
     let base = fs::read(dir.path().join("base.elf")).unwrap();
     let (mut as_was, record) = (base.clone(), 148..176);
     as_was[record.clone()].fill(0xFF);
-    assert_eq!(as_was, elf(NONE.1, NONE.2));
+    assert_eq!(as_was, elf(Program::BaseStation, NONE.1, NONE.2));
     // The testbed's sink is a base station.
     assert_eq!(base[record][16..20], [1, 1, 1, 0]);
     // Nothing in an image says whose it is.
@@ -218,14 +224,14 @@ fn what_a_boot_loader_takes_is_what_a_programmer_does() {
         &package[name.unwrap()]
     };
     let (flash, packet) = (file("bin_file"), file("dat_file"));
-    assert_eq!(flash.len() as u32, DONGLE.2 + 28 - DONGLE.1);
+    assert_eq!(flash.len() as u32, DONGLE.2 + 48 - DONGLE.1);
     for (at, byte) in (DONGLE.1..).zip(flash) {
         assert_eq!(programmed.get(&at).unwrap_or(&0xFF), byte, "{at:#x}");
     }
-    // The packet announces the size, 0x3001C, seven bits a byte.
+    // The packet announces the size, 0x30030, seven bits a byte.
     assert!(packet
         .windows(4)
-        .any(|field| field == [0x38, 0x9C, 0x80, 0x0C]));
+        .any(|field| field == [0x38, 0xB0, 0x80, 0x0C]));
     // Equal asked, equal bytes.
     assert_eq!(made(&["--force"], "n9.zip"), made(&[], "again.zip"));
 }
@@ -235,14 +241,29 @@ fn what_cannot_be_an_image_ends_in_one_line() {
     let dir = tempfile::tempdir().unwrap();
     images(dir.path());
     fs::write(dir.path().join("mote.elf"), b"\x7fELF\x01\x01 no more").unwrap();
-    fs::write(dir.path().join("station.elf"), &elf(0, NONE.2)[..140]).unwrap();
+    let cut = &elf(Program::BaseStation, 0, NONE.2)[..140];
+    fs::write(dir.path().join("station.elf"), cut).unwrap();
     // Linked for another boot loader, over one, and without room for an identity.
-    fs::write(dir.path().join("dongle/mote.elf"), elf(0, NONE.2)).unwrap();
-    fs::write(dir.path().join("uf2/mote.elf"), elf(UF2.1, NONE.2)).unwrap();
-    let elsewhere = elf(DONGLE.1, DONGLE.2 + 4);
+    fs::write(
+        dir.path().join("dongle/mote.elf"),
+        elf(Program::Mote, 0, NONE.2),
+    )
+    .unwrap();
+    fs::write(
+        dir.path().join("uf2/mote.elf"),
+        elf(Program::Mote, UF2.1, NONE.2),
+    )
+    .unwrap();
+    let elsewhere = elf(Program::BaseStation, DONGLE.1, DONGLE.2 + 4);
     fs::write(dir.path().join("dongle/station.elf"), elsewhere).unwrap();
     fs::write(dir.path().join("notes.hex"), "mine").unwrap();
-    let cases: [(&[&str], &str); 13] = [
+    let swapped = dir.path().join("swapped");
+    fs::create_dir(&swapped).unwrap();
+    for (file, program) in [("mote", Program::BaseStation), ("m", Program::Mote)] {
+        let path = swapped.join(file).with_extension("elf");
+        fs::write(path, elf(program, NONE.1, NONE.2)).unwrap();
+    }
+    let cases: [(&[&str], &str); 15] = [
         (&["--node", "7", "--out", "n7.bin"], "wanted NAME.elf"),
         (
             &["--node", "7", "--out", "n7.hex"],
@@ -270,7 +291,7 @@ fn what_cannot_be_an_image_ends_in_one_line() {
         ),
         (
             &["--node", "7", "--base", "--out", "n7.zip", "--images", "."],
-            "no room at 0x00031000",
+            "no image of Thalweg's",
         ),
         (
             &["--node", "7", "--out", "n7.hex", "--images", "."],
@@ -279,6 +300,16 @@ fn what_cannot_be_an_image_ends_in_one_line() {
         (
             &["--node", "7", "--base", "--out", "n7.hex", "--images", "."],
             "station.elf: the ELF file ends",
+        ),
+        (
+            &["--node", "7", "--out", "n7.hex", "--images", "swapped"],
+            "swapped/mote.elf: wanted a mote's image, found a base station's image",
+        ),
+        (
+            &[
+                "--node", "7", "--base", "--out", "n7.hex", "--images", "swapped", "--image", "m",
+            ],
+            "swapped/m.elf: wanted a base station's image, found a mote's image",
         ),
         (
             &["--node", "7", "--out", "notes.hex", "--images", "."],

@@ -83,6 +83,9 @@ fn failed(job: &StoredJob, why: &str) -> Markup {
         why if why.contains("another digest") => {
             "A byte changed on its way, and nothing was stored. Fetch it again; where it happens again, look at the line."
         }
+        why if why.contains("no recording") => {
+            "A node hands out what it has recorded to the end. Fetch it once it has."
+        }
         why if why.contains("no route") || why.contains("no path") => {
             "Measure the links again, and see on the node's page whom it hears."
         }

@@ -199,6 +199,8 @@ impl Device for Clock {
             0x51c => self.retained[0],
             0x520 => self.retained[1],
             0x578 => self.converter,
+            // MAINREGSTATUS (5.3.7): the chip is supplied at VDD.
+            0x640 => 0,
             _ => return None,
         })
     }

@@ -14,6 +14,7 @@ mod radio;
 mod radio_names;
 mod radio_registers;
 mod rtc;
+mod saadc;
 mod small;
 mod starts;
 mod timer;
@@ -42,8 +43,8 @@ const PPI: Id = 0x1f;
 const NVMC: Id = 0x1e;
 const USBD: Id = 39;
 /// All that have events, in the order in which they act where several do at once.
-const IDS: [Id; 22] = [
-    CLOCK, RADIO, 2, 8, 9, 10, 26, 27, 11, 17, 36, 12, 13, 16, 20, 21, 22, 23, 24, 25, 6, USBD,
+const IDS: [Id; 23] = [
+    CLOCK, RADIO, 2, 7, 8, 9, 10, 26, 27, 11, 17, 36, 12, 13, 16, 20, 21, 22, 23, 24, 25, 6, USBD,
 ];
 /// RADIO.TXEN.
 const TXEN: u32 = 0x4000_1000;
@@ -84,6 +85,7 @@ pub struct Devices {
     usbd: usbd::Usbd,
     timers: [timer::Timer; 5],
     rtcs: [rtc::Rtc; 3],
+    saadc: saadc::Saadc,
     temp: small::Temp,
     rng: small::Rng,
     wdt: small::Wdt,
@@ -128,6 +130,7 @@ impl Devices {
             timers: [(8, 4), (9, 4), (10, 4), (26, 6), (27, 6)]
                 .map(|(id, registers)| timer::Timer::new(id, registers)),
             rtcs: [11, 17, 36].map(rtc::Rtc::new),
+            saadc: saadc::Saadc::new(7),
             temp: small::Temp::new(12),
             rng: small::Rng::new(13, identity),
             wdt: small::Wdt::new(16),
@@ -194,6 +197,7 @@ impl Devices {
             11 => &mut self.rtcs[0],
             17 => &mut self.rtcs[1],
             36 => &mut self.rtcs[2],
+            7 => &mut self.saadc,
             12 => &mut self.temp,
             13 => &mut self.rng,
             16 => &mut self.wdt,

@@ -460,3 +460,45 @@ fn what_differs_from_the_emulators_is_seen_in_a_selftests_table() {
         assert!((low..=high).contains(&told), "{name}: {told}\n{asks}");
     }
 }
+
+/// How many pages of the ring begin as erased ones do.
+fn erased(network: &mut Network) -> usize {
+    let pages = 0..u32::from(LAYOUT.recordings.pages);
+    let memory = &machine(network).core().memory;
+    let begin = |page: u32| memory.read(LAYOUT.recordings.first + page * 4_096, 4);
+    pages
+        .filter(|page| begin(*page) == Some(&[0xFF; 4]))
+        .count()
+}
+
+#[test]
+#[ignore = "needs firmware/images.sh none"]
+fn power_that_fails_between_a_pages_erasure_and_its_mark_loses_nothing_sealed() {
+    let mut network = alone_with("vibration", &identity());
+    // An older ring, whose pages are erased one after the other.
+    let old = vec![0xA5; usize::from(LAYOUT.recordings.pages) * 4_096];
+    let memory = &mut machine(&mut network).core_mut().memory;
+    assert!(memory.program(LAYOUT.recordings.first, &old));
+    run_ms(&mut network, 45_000);
+    let samples: Vec<u8> = (0..8_192_u16).flat_map(u16::to_le_bytes).collect();
+    assert_eq!(sealed(&mut network), Some(samples));
+    for cut in 0..4 {
+        let (before, were) = (sealed(&mut network), erased(&mut network));
+        // The mark follows an erasure by 42 us, of which a step is less.
+        let is_erased = (0..4_000_000).any(|_| {
+            let end = machine(&mut network).now() + 1_000;
+            machine(&mut network).run(end).unwrap();
+            erased(&mut network) > were
+        });
+        assert!(is_erased, "cut {cut}");
+        machine(&mut network).cut_power(cut);
+        assert_eq!(sealed(&mut network), before, "cut {cut}");
+        let end = machine(&mut network).now() + 64_000_000;
+        machine(&mut network).run(end).unwrap();
+        assert_eq!((sealed(&mut network), network.resets(0)), (before, 0));
+    }
+    // And it records on.
+    let end = machine(&mut network).now() + 45 * 64_000_000;
+    machine(&mut network).run(end).unwrap();
+    assert!(sealed(&mut network).is_some_and(|all| all.len() == 16_384));
+}

@@ -10,6 +10,7 @@ use thalweg_protocols::collection::Collect;
 use thalweg_protocols::floodnet::Event;
 use thalweg_protocols::linkprobe::NodeList;
 use thalweg_protocols::mote::{self, Command};
+use thalweg_protocols::pipeline;
 use thalweg_units::{Channel, Duration, NodeId};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +39,8 @@ pub struct SurveyJob {
     ordered: NetworkTime,
     until: NetworkTime,
     surveyed: SurveyOutcome,
+    /// A transfer ended meanwhile.
+    ended: bool,
     meters: Meters,
     /// Tables that came in, of how many.
     tables: (u16, u16),
@@ -89,6 +92,7 @@ impl SurveyJob {
                 batteries: Vec::new(),
                 restarts: Vec::new(),
             },
+            ended: false,
             meters: Meters::Unread,
             tables: (0, ids.len() as u16),
             progress: None,
@@ -105,6 +109,11 @@ impl SurveyJob {
         });
         self.patience = self.patience * 2;
         self
+    }
+
+    /// Whether a transfer ended meanwhile that it did not begin: another host's, of which nodes may be deaf for a while.
+    pub(crate) const fn met_transfer(&self) -> bool {
+        self.ended
     }
 
     /// How many beacons of a node each channel sees, where it is a sweep.
@@ -189,8 +198,10 @@ impl Job for SurveyJob {
             return;
         }
         self.failed = refused(&event);
-        if let mote::Event::Floods(event) = event {
-            self.note(at, event);
+        match event {
+            mote::Event::Floods(event) => self.note(at, event),
+            mote::Event::Pipeline(pipeline::Event::Finished(_)) => self.ended = true,
+            _ => {}
         }
     }
     fn on_loss(&mut self, _at: NetworkTime, station: NodeId, why: Failure) {

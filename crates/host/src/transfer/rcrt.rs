@@ -93,6 +93,9 @@ pub enum Missing {
     /// It ended without a digest to compare with.
     #[error("its source sends no object")]
     Unproved,
+    /// Its source has none.
+    #[error("its node has no recording yet")]
+    NoRecording,
     /// As many bytes as there should be, or more, which are not the source's.
     #[error("it is not what the source has")]
     Other,
@@ -205,6 +208,7 @@ impl SourceObject {
             (None, _) => Err(Missing::Unheard),
             (_, None) if self.is_finished => Err(Missing::Unproved),
             (_, None) => Err(Missing::Endless { bytes }),
+            (_, Some(info)) if info.is_none() => Err(Missing::NoRecording),
             (_, Some(info)) => match (u64::from(info.len), digest(&self.received)) {
                 (of, _) if bytes < of => Err(Missing::Incomplete { bytes, of }),
                 (of, digest) if bytes > of || digest != info.digest => Err(Missing::Other),

@@ -90,7 +90,7 @@ fn what_a_source_says_at_the_end_proves_its_object_and_nothing_else() {
         len,
         digest: told.digest,
     };
-    let wanted = [7, 8, 9, 10].map(|source| (id(source), None));
+    let wanted = [7, 8, 9, 10, 11].map(|source| (id(source), None));
     let mut objects = Objects::new(now, wanted, |_| ControlFlow::Continue(()));
     let said = [
         (7, Some(Some(proof(130)))),
@@ -107,6 +107,15 @@ fn what_a_source_says_at_the_end_proves_its_object_and_nothing_else() {
             .chain(end);
         objects.append(all.collect()).unwrap();
     }
+    let nothing = Proof {
+        len: 0,
+        digest: [0; 8],
+    };
+    let told = [
+        StreamEvent::Begun(id(11), now),
+        StreamEvent::Ended(id(11), Some(nothing)),
+    ];
+    objects.append(told.into()).unwrap();
     assert!(!objects.is_done(now), "node 10 may go on");
     let found = objects.finish().into_iter().map(|gathered| gathered.object);
     let incomplete = Missing::Incomplete {
@@ -118,6 +127,7 @@ fn what_a_source_says_at_the_end_proves_its_object_and_nothing_else() {
         Err(Missing::Unproved),
         Err(incomplete),
         Err(Missing::Endless { bytes: 130 }),
+        Err(Missing::NoRecording),
     ];
     assert!(found.eq(right));
 }

@@ -12,7 +12,7 @@ use thalweg_host::collector::{
 use thalweg_host::job::{Failure, Progress, Retry, Watch};
 use thalweg_host::link_state::{LinkState, Place, PlanRequest};
 use thalweg_host::network::{Clock, Network, NetworkFault, NetworkTime, Notice};
-use thalweg_host::recovery::{settle, survey, Reports, Sought};
+use thalweg_host::recovery::{settle, survey, Reports, Sought, Turn};
 use thalweg_host::registry::Pipelined;
 use thalweg_host::segments::Assembly;
 use thalweg_host::survey::{Survey, SurveyJob, SurveyOutcome};
@@ -21,6 +21,7 @@ use thalweg_planner::{LinkQualities, RelayOrder};
 use thalweg_protocols::collection::{LinkReport, Missing};
 use thalweg_protocols::floodnet::{Event as Flood, Refused};
 use thalweg_protocols::mote::{Command, Event};
+use thalweg_protocols::pipeline::{self, End};
 use thalweg_units::{Channel, ChannelSet, Dbm, Duration, Instant, NodeId};
 use thalweg_wire::route::PayloadSize;
 use thalweg_wire::seal::frame::Sealing;
@@ -34,6 +35,8 @@ fn id(n: u16) -> NodeId {
 enum Ends {
     /// With the tables of all but these many of the nodes 2, 3.
     Without(u16),
+    /// The same, after the end of a transfer that a killed host had ordered.
+    Held(u16),
     /// The station does not begin.
     Refused,
     /// Nobody says anything.
@@ -82,10 +85,15 @@ impl Network for Scripted {
             return Ok(());
         }
         let at = self.now + Duration::from_secs(1);
+        let ends = self.script.pop_front();
+        if let Some(Ends::Held(_)) = ends {
+            let stopped = pipeline::Event::Finished(End::Stopped);
+            self.told.push_back((at, Event::Pipeline(stopped)));
+        }
         let mut tell = |event| self.told.push_back((at, Event::Floods(event)));
         let time = Duration::from_secs(1);
-        match self.script.pop_front() {
-            Some(Ends::Without(missing)) => {
+        match ends {
+            Some(Ends::Without(missing) | Ends::Held(missing)) => {
                 tell(Flood::Measured { nodes: 3, time });
                 for node in missing..2 {
                     tell(Flood::Link(LinkReport {
@@ -156,16 +164,19 @@ fn surveyed_for(
     let ids = [id(1), id(2), id(3)];
     let kind = Survey::sweep(ChannelSet::ALL);
     let make = |_| SurveyJob::new(kind, &ids, None, &BoardTiming::IDEAL, id(1));
-    let reports = Reports {
-        ids: &ids,
+    survey(field, of, make, reports(&ids, &mut || 1), watch)
+}
+
+fn reports<'a>(ids: &'a [NodeId], number: &'a mut dyn FnMut() -> u16) -> Reports<'a> {
+    Reports {
+        ids,
         sink: id(1),
         floor: Dbm(-95.0),
         control: Channel::LAST,
         measured: ChannelSet::ALL,
         sealing: Sealing::Open,
-        number: &mut || 1,
-    };
-    survey(field, of, make, reports, watch)
+        number,
+    }
 }
 
 #[test]
@@ -262,6 +273,28 @@ fn a_survey_that_lacks_nodes_is_made_again() {
     assert_eq!((field.began.len(), brought.missing), (1, vec![id(2)]));
     let both = surveyed(&mut scripted(&[Without(1), Without(0)]), None, &[]).unwrap();
     assert_eq!(both.measuring, Duration::from_secs(2), "both count");
+}
+
+/// Its relays are deaf for a while, and no farther away than others.
+#[test]
+fn a_survey_after_a_killed_hosts_transfer_is_made_again_as_the_first() {
+    for (first, second) in [
+        (Ends::Held(1), Turn::First),
+        (Ends::Without(1), Turn::Later),
+    ] {
+        let mut field = scripted(&[first, Ends::Without(0)]);
+        let (ids, mut turns) = ([id(1), id(2), id(3)], Vec::new());
+        let kind = Survey::sweep(ChannelSet::ALL);
+        let make = |turn| {
+            turns.push(turn);
+            SurveyJob::new(kind, &ids, None, &BoardTiming::IDEAL, id(1))
+        };
+        let sought = (None, Sought::all_but(&[]));
+        let watch: Watch<'_> = &mut |_| Continue(());
+        let found = survey(&mut field, sought, make, reports(&ids, &mut || 1), watch);
+        assert_eq!(found.unwrap().missing, []);
+        assert_eq!(turns, [Turn::First, second]);
+    }
 }
 
 #[test]

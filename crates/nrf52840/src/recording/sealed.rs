@@ -97,13 +97,7 @@ impl<R: Registers + Clone> ObjectStore for Lent<R> {
 }
 
 pub(super) fn info_of(sealed: Option<Sealed>) -> ObjectInfo {
-    sealed.map_or(
-        ObjectInfo {
-            len: 0,
-            digest: [0; 8],
-        },
-        |sealed| sealed.info,
-    )
+    sealed.map_or(ObjectInfo::NONE, |sealed| sealed.info)
 }
 
 /// Reads from `offset` on; what the recording has not is 0.

@@ -8,8 +8,8 @@ use thalweg_nrf52840::chip::Chip;
 use thalweg_nrf52840::clock::Clock;
 use thalweg_nrf52840::flash::{Flash, FlashError};
 use thalweg_nrf52840::radio::Usage;
-use thalweg_nrf52840::registers::{clock, rtc, system, temp};
-use thalweg_nrf52840::{random, Registers};
+use thalweg_nrf52840::registers::{clock, rtc, system};
+use thalweg_nrf52840::{gauge, random, Registers};
 
 /// Counts of 32.768 kHz over which both crystals are compared: half a second.
 const HALF_SECOND: u32 = 16_384;
@@ -34,7 +34,7 @@ pub(super) fn tell(text: &mut Text, (chip, clock): (&mut Chip, &mut Clock)) -> f
         }
         Err(why) => writeln!(text, "flash: {why}")?,
     }
-    match temperature(chip) {
+    match gauge::temperature(chip) {
         Some(quarters) => writeln!(text, "thermometer: {} quarters of a degree", quarters)?,
         None => writeln!(text, "thermometer: silent")?,
     }
@@ -80,13 +80,6 @@ fn flash(chip: &mut Chip, clock: &mut Clock) -> Result<(i64, i64), FlashError> {
     times[2] = clock.now(chip);
     let [begin, erased, written] = times.map(|ticks| ticks as i64);
     Ok((written - erased, erased - begin))
-}
-
-fn temperature(chip: &mut Chip) -> Option<i32> {
-    chip.write(temp::DATARDY, 0);
-    chip.write(temp::START, 1);
-    let is_there = (0..100_000).any(|_| chip.read(temp::DATARDY) != 0);
-    is_there.then(|| chip.read(temp::TEMP) as i32)
 }
 
 fn chance(text: &mut Text, chip: &mut Chip, clock: &mut Clock) -> fmt::Result {

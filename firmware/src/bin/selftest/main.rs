@@ -49,6 +49,8 @@ impl fmt::Display for Us {
     }
 }
 
+thalweg_firmware::mark!(Selftest);
+
 #[entry]
 fn main() -> ! {
     // Why it starts is of no interest: a crash ends the text.
