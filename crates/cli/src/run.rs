@@ -13,7 +13,7 @@ use thalweg_lab::results::Judged;
 use crate::args::RunArgs;
 use crate::failure::Failure;
 use crate::network::losses_in;
-use crate::output::{cannot_write, print, write_file};
+use crate::output::{cannot_write, plural, print, write_file};
 use crate::outputs::{Kind, Outputs};
 use crate::runner::{lab, Runner};
 use crate::speed;
@@ -214,9 +214,14 @@ fn replaced(folder: &Path, seeds: &[u64]) -> Option<String> {
     let text = fs::read_to_string(folder.join(MANIFEST)).ok()?;
     let kept: Manifest = serde_json::from_str(&text).ok()?;
     let lost = kept.seeds.iter().filter(|seed| !seeds.contains(seed));
-    let (lost, of) = (lost.count(), kept.seeds.len());
+    let (lost, of) = (
+        lost.count(),
+        plural(kept.seeds.len() as u64, "seed", "seeds"),
+    );
     let folder = folder.display();
-    (lost > 0).then(|| format!("--out {folder}: rows of {lost} of its {of} seeds are gone, those of this run replace them"))
+    (lost > 0).then(|| {
+        format!("--out {folder}: rows of {lost} of {of} are gone, those of this run replace them")
+    })
 }
 
 /// Writes manifest, rows, results and figures of `report`, which `runner` ran, to `folder`.

@@ -356,7 +356,8 @@ fn a_table_of_links_that_cannot_be_names_its_line() {
     for args in [&collect[..], &plan[..]] {
         for (rows, part) in [
             ("", "links.csv"),
-            ("1,2,26,NaN\n", "links.csv, line 2: prr"),
+            ("1,2,26,NaN\n", "links.csv: no row with a reading"),
+            ("1,2,26,inf\n", "links.csv, line 2: prr"),
             ("1,2,26,1.5\n", "links.csv, line 2: prr"),
             ("1,2,27,1\n", "links.csv, line 2: channel"),
             ("1,2,26,1\n1,x,26,1\n", "links.csv, line 3"),
