@@ -109,7 +109,8 @@ impl<'a> Sought<'a> {
 /// Runs the survey that `make` makes, after relays have left a transfer that broke off at `broken`; runs it again
 /// where tables are missing, or links to the sink, of nodes that are `sought`, as long as that brings one of them, or where the
 /// station was not free. Where all that were heard have reported, links may serve without the others.
-/// What was counted, time and energy add up.
+/// What was counted, time and energy add up. Nodes of a transfer that a killed host left are deaf, and no farther away: the
+/// second survey is made as the first then.
 ///
 /// # Errors
 /// [`Failure`].
@@ -127,14 +128,12 @@ where
         settle(network, since)?;
     }
     let began = network.now();
-    let mut best: Option<SurveyOutcome> = None;
-    let (mut in_vain, mut held_up) = (0, 0);
+    let (mut best, mut in_vain, mut held_up) = (None::<SurveyOutcome>, 0, 0);
     for made in 1..=SURVEYS {
         let mut job = nth(made - held_up, &mut make)?;
         let beacons = job.swept();
         match (run(network, &mut job, watch), best.take()) {
             (Ok(now), before) => {
-                // Nodes of the transfer that a killed host left: the next one is made as the first.
                 held_up = u32::from(before.is_none() && job.met_transfer()).max(held_up);
                 let lacked = before.as_ref().map(|before| reports.lacking(before).len());
                 let missed = beacons.map(|beacons| (sought.missed, beacons));

@@ -305,7 +305,7 @@ impl Radio {
     /// A frame that it sent or received has ended at `now`.
     pub(crate) fn pause(&mut self, now: SimTime) {
         if self.board.mcu == McuRuns::ForHandlers {
-            self.meter.pause(now, now + self.board.handler);
+            self.meter.pause(now, now + self.board.restart);
         }
     }
     /// The radio ends a sleep at `now`, for which its node has woken before.

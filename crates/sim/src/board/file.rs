@@ -237,6 +237,8 @@ struct Energy {
     #[serde(default)]
     handler_us: Us,
     #[serde(default)]
+    restart_us: Us,
+    #[serde(default)]
     waking_lead_us: Us,
     #[serde(default)]
     waking_code_us: Us,
@@ -416,6 +418,7 @@ impl File {
             }),
             tx_power: Dbm(self.tx_power_dbm),
             handler: e.handler_us.0,
+            restart: e.restart_us.0,
             waking: Waking {
                 lead: e.waking_lead_us.0,
                 code: e.waking_code_us.0,

@@ -46,6 +46,8 @@ pub struct Board {
     pub tx_power: Dbm,
     /// For how long the microcontroller is awake for each event that it handles.
     pub handler: Duration,
+    /// From a frame's end until a handler has started the radio again, where it is off meanwhile ([`McuRuns::ForHandlers`]).
+    pub restart: Duration,
     /// What it costs its node that the radio ends a sleep.
     pub waking: Waking,
     /// What keeps the microcontroller awake besides.
