@@ -146,21 +146,24 @@ fn quicker(
 ) -> Result<Plan, PlanError> {
     match planned {
         Ok(plan) if !plan.may_be_left() => Ok(plan),
-        Ok(plan) => {
-            // What was doubted, or is foreseen to lose much, is foreseen with that.
-            let least = match plan.expects_losses() {
-                true => 1.0,
-                false => certainty(&plan, links),
-            };
-            let goodput = plan.prediction.goodput_kbps * least;
-            Ok(match plan_hops(links, request, rng) {
-                Ok(hops) if plan.may_be_quicker_by_hops() && hops.steady_kbps() > goodput => hops,
-                Ok(hops) => plan.left_for(&hops),
-                Err(_) => plan,
-            })
-        }
+        Ok(plan) => Ok(match plan_hops(links, request, rng) {
+            Ok(hops) if is_quicker(&hops, &plan, links) => hops,
+            Ok(hops) => plan.left_for(&hops),
+            Err(_) => plan,
+        }),
         Err(why) => plan_hops(links, request, rng).map_err(|_| why),
     }
+}
+
+/// Whether the path hop by hop `hops` is foreseen to be quicker than `plan`. Where that expects losses, either is foreseen by what
+/// its links may turn out to be.
+fn is_quicker(hops: &Plan, plan: &Plan, links: &LinkQualities) -> bool {
+    let goodput = plan.prediction.goodput_kbps;
+    plan.may_be_quicker_by_hops()
+        && match plan.expects_losses() {
+            true => hops.prediction.goodput_kbps > goodput,
+            false => hops.steady_kbps() > goodput * certainty(plan, links),
+        }
 }
 
 /// The share of packets that cross all hops of `plan` if its links lose as much as was counted on all their channels, and
