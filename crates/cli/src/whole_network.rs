@@ -185,7 +185,7 @@ fn base_stations(
 ) -> Result<(), Failure> {
     let testbed = network.testbed();
     let mut watch = Watch::new(args.protocol, testbed, args.say.verbosity());
-    let links = network.links(&mut |label, progress| watch.note(label, progress))?;
+    let (links, _) = network.links_and_cost(&mut |label, progress| watch.note(label, progress))?;
     watch.reporter.step("planning", ROUNDS);
     let stations = network.base_stations(most, &links)?;
     watch.reporter.finish();

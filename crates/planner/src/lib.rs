@@ -16,6 +16,7 @@ pub mod channels;
 mod cheapest;
 pub mod closed_forms;
 pub mod concurrent;
+mod doubt;
 mod evidence;
 pub mod groups;
 mod hop_route;

@@ -310,7 +310,7 @@ impl LinkModel {
 
     /// The RSSI register's reading of a link of `level`, of whose frames the share `prr` arrives: the inverse of
     /// [`LinkModel::power`].
-    fn register(&self, level: Dbm, prr: f64) -> Dbm {
+    pub(crate) fn register(&self, level: Dbm, prr: f64) -> Dbm {
         let heard = (level + Db(2.0 * (1.0 - prr))).milliwatts().0;
         let read = heard + self.register_noise.milliwatts().0;
         Dbm(10.0 * libm::log10(read))

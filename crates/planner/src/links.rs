@@ -170,9 +170,21 @@ impl LinkQualities {
     }
     /// The same with at least this uncertainty of every link's level.
     pub(crate) fn with_least_unknown(&self, least: Db) -> Self {
+        self.mapped(|_, quality| LinkQuality {
+            unknown: quality.unknown.map(|unknown| Db(unknown.0.max(least.0))),
+            ..quality
+        })
+    }
+    /// The same with each link as `of` has it.
+    pub(crate) fn mapped(&self, mut of: impl FnMut(Hop, LinkQuality) -> LinkQuality) -> Self {
         let mut links = self.clone();
-        for (_, quality) in links.rows.iter_mut().flatten().flatten() {
-            quality.unknown = quality.unknown.map(|unknown| Db(unknown.0.max(least.0)));
+        for (channel, table) in Channel::all().zip(&mut links.rows) {
+            for (from, row) in table.iter_mut().enumerate() {
+                for (to, quality) in row {
+                    let to = *to;
+                    *quality = of(Hop { from, to, channel }, *quality);
+                }
+            }
         }
         links
     }

@@ -126,6 +126,9 @@ pub enum Warning {
     /// A weaker link rule than the one asked for was needed.
     #[error("routes needed a weaker link rule than asked for")]
     WeakerRule,
+    /// Links are weak by their readings: chains over them may lose much, and answers.
+    #[error("links are weak: how much a pipeline loses on them is uncertain")]
+    WeakLinks,
     /// There are relays of one group only: the source sends in every other cycle, as in PIP.
     #[error("one group of relays only: the source sends in every other cycle")]
     OneGroup,
@@ -254,6 +257,13 @@ fn no_data(channel: Channel, measured: &str) -> String {
     }
 }
 
+impl Prediction {
+    /// Whether so little of the first round is foreseen to arrive.
+    pub(crate) fn is_lossy(&self) -> bool {
+        self.first_round < LOSSY
+    }
+}
+
 impl Plan {
     /// After how many seconds this pipeline is left for a path hop by hop. Where it expects losses, what is foreseen of it says
     /// little, so `hops`, the plan of the other way, decides.
@@ -275,11 +285,12 @@ impl Plan {
         let steady = self.prediction.steady.map(|steady| steady.goodput_kbps);
         steady.unwrap_or(self.prediction.goodput_kbps)
     }
-    /// Whether it is a pipeline over two chains, or one hop, of which losses are foreseen that rounds repair best: without
-    /// probes that end chains for what was foreseen, and with the patience of P3.
+    /// Whether it is a pipeline over two chains, or one hop, of which losses are foreseen that rounds repair best, or over links
+    /// that look weak: without probes that end chains for what was foreseen, and with the patience of P3.
     pub fn expects_losses(&self) -> bool {
         let has_spare = self.path_count() > 1 || self.hops == 1;
-        self.style != Style::Hops && has_spare && self.prediction.first_round < LOSSY
+        let may_lose = self.prediction.is_lossy() || self.warnings.contains(&Warning::WeakLinks);
+        self.style != Style::Hops && has_spare && may_lose
     }
     /// On which channel each stage hears each group.
     pub(crate) fn stage_channels(&self) -> StageChannels<'_> {

@@ -14,12 +14,13 @@ use crate::channels::{self, Assignment};
 use crate::evidence::{Basis, Evidence};
 use crate::groups::{random_halves, Draft, Group, Member};
 use crate::hop_route::plan_hops;
+use crate::interference::Stages;
 use crate::link_model::Expected;
 use crate::links::LinkQualities;
 use crate::own_paths::{check_paths, silent_hops};
 use crate::paths::PathSet;
 use crate::plan::{PipPlan, Plan, PlanError, Warning};
-use crate::predict::{predict, Feed, Patience};
+use crate::predict::{predict, Feed, Patience, Prediction};
 use crate::protocol_constants;
 use crate::request::{
     Backups, Diversity, Grouping, LastResort, LastStage, PipChoice, RouteRequest, Style,
@@ -56,45 +57,85 @@ pub fn plan(
     if request.style == Style::Hops {
         return plan_hops(links, request, rng);
     }
-    let ranged = |plan: Plan| plan.with_range(links, &request.model, &request.transfer);
     match request.backups {
         // Hops that were asked for are a pipeline's.
-        Backups::None => plan_pipeline(links, request, rng).map(ranged),
-        Backups::Relays if request.hops.is_some() => plan_pipeline(links, request, rng).map(ranged),
-        Backups::Relays => {
-            let planned = plan_pipeline(links, request, rng);
-            let planned = match request.last_resort {
-                LastResort::Any => without_backups(planned, links, request, rng),
-                LastResort::Hops => planned,
+        Backups::Relays if request.hops.is_none() => {
+            let (planned, links_used) = trusted(links, request, rng);
+            let ranged = |plan: Plan| {
+                let links = links_used.as_ref().unwrap_or(links);
+                plan.with_range(links, &request.model, &request.transfer)
             };
             quicker(planned.map(ranged), links, request, rng)
+        }
+        Backups::None | Backups::Relays => {
+            let planned = plan_pipeline(links, request, rng);
+            planned.map(|plan| plan.with_range(links, &request.model, &request.transfer))
         }
     }
 }
 
-/// `planned`, or where losses are foreseen the chains that are best without backup and alternate relays, for P3's rounds.
-fn without_backups(
-    planned: Result<Plan, PlanError>,
+/// The chains that are best, and the links that they were chosen by where those are not `links`: where a chain would lose much if
+/// its links were no better than such readings are on average, all links are taken for that. Where losses are foreseen even
+/// then, the chains are those that are best without backup and alternate relays, for P3's rounds.
+fn trusted(
     links: &LinkQualities,
     request: &RouteRequest,
     rng: &mut impl Rng,
-) -> Result<Plan, PlanError> {
-    if !planned.as_ref().is_ok_and(Plan::expects_losses) {
-        return planned;
+) -> (Result<Plan, PlanError>, Option<LinkQualities>) {
+    let planned = plan_pipeline(links, request, rng);
+    let Ok(plan) = &planned else {
+        return (planned, None);
+    };
+    let doubted = links.doubted(&request.model);
+    if !plan.expects_losses() && !plan.over(&doubted, request).is_lossy() {
+        return (planned, None);
     }
+    let weak = |mut plan: Plan| {
+        plan.warnings.push(Warning::WeakLinks);
+        plan
+    };
+    let again = plan_pipeline(&doubted, request, rng).or(planned).map(weak);
     let bare = RouteRequest {
         backups: Backups::None,
         ..request.clone()
     };
-    match plan_pipeline(links, &bare, rng) {
-        Ok(plan) if plan.expects_losses() => Ok(plan),
-        _ => planned,
-    }
+    let goes_in_rounds =
+        |plan: &Plan| request.last_resort == LastResort::Any && plan.expects_losses();
+    let rounds = match again.as_ref().is_ok_and(goes_in_rounds) {
+        true => plan_pipeline(&doubted, &bare, rng).map(weak).ok(),
+        false => None,
+    };
+    let rounds = rounds.filter(Plan::expects_losses);
+    (rounds.map_or(again, Ok), Some(doubted))
 }
 
-/// Chains that are expected to lose much are tried first, unless a path hop by hop is expected to be this many times as fast.
-/// Two beacons of each link say little about a chain of many links; the chain's first round says how much it carries.
-const HOPELESS: f64 = 20.0;
+impl Plan {
+    /// What is expected of it over other `links`.
+    fn over(&self, links: &LinkQualities, request: &RouteRequest) -> Prediction {
+        let group = |group: Group| -> Stages {
+            let relays = (1..self.hops).map(|stage| self.relays(stage, group).collect());
+            let ends = [vec![self.source]].into_iter().chain(relays);
+            ends.chain([vec![self.sink]]).collect()
+        };
+        let groups: Vec<Stages> = match self.feed {
+            Feed::EveryCycle if self.hops > 1 => Group::BOTH.map(group).to_vec(),
+            Feed::EveryCycle | Feed::AlternateCycles => vec![group(Group::Odd)],
+        };
+        let set: ChannelSet = self
+            .channels
+            .iter()
+            .chain(&self.last_even)
+            .copied()
+            .collect();
+        predict(
+            &Expected::new(links, set, &request.model),
+            &groups,
+            self.stage_channels(),
+            Patience::Endless,
+            &request.transfer,
+        )
+    }
+}
 
 /// `planned`, or one path hop by hop where no pipeline leads there or it would take longer.
 fn quicker(
@@ -105,20 +146,24 @@ fn quicker(
 ) -> Result<Plan, PlanError> {
     match planned {
         Ok(plan) if !plan.may_be_left() => Ok(plan),
-        Ok(plan) => {
-            let least = match plan.expects_losses() {
-                true => HOPELESS,
-                false => certainty(&plan, links),
-            };
-            let goodput = plan.prediction.goodput_kbps * least;
-            Ok(match plan_hops(links, request, rng) {
-                Ok(hops) if plan.may_be_quicker_by_hops() && hops.steady_kbps() > goodput => hops,
-                Ok(hops) => plan.left_for(&hops),
-                Err(_) => plan,
-            })
-        }
+        Ok(plan) => Ok(match plan_hops(links, request, rng) {
+            Ok(hops) if is_quicker(&hops, &plan, links) => hops,
+            Ok(hops) => plan.left_for(&hops),
+            Err(_) => plan,
+        }),
         Err(why) => plan_hops(links, request, rng).map_err(|_| why),
     }
+}
+
+/// Whether the path hop by hop `hops` is foreseen to be quicker than `plan`. Where that expects losses, either is foreseen by what
+/// its links may turn out to be.
+fn is_quicker(hops: &Plan, plan: &Plan, links: &LinkQualities) -> bool {
+    let goodput = plan.prediction.goodput_kbps;
+    plan.may_be_quicker_by_hops()
+        && match plan.expects_losses() {
+            true => hops.prediction.goodput_kbps > goodput,
+            false => hops.steady_kbps() > goodput * certainty(plan, links),
+        }
 }
 
 /// The share of packets that cross all hops of `plan` if its links lose as much as was counted on all their channels, and

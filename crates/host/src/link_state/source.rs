@@ -8,7 +8,7 @@ use thalweg_units::Channel;
 /// Beyond this P3's four channels come round a second time; no source is picked farther away.
 const FAR: usize = 6;
 
-/// Whether a source has more than half of the paths that are enough.
+/// Whether a source has more than half of the paths that are enough, and is more than half as far as the farthest node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Supply {
     Ample,
@@ -17,7 +17,7 @@ enum Supply {
 
 impl LinkState {
     /// The default source, by index: the farthest node from the sink that has enough paths to it, or the one with the most.
-    /// Where none has more than half of what is enough, the farthest of all. Weaker link rules count where no node is
+    /// Where that one has no more than half of what is enough, or half as many hops as the farthest, the farthest of all. Weaker link rules count where no node is
     /// linked to the sink under a stronger one.
     ///
     /// # Errors
@@ -54,7 +54,7 @@ impl LinkState {
     }
 
     /// The farthest node with enough paths under `rule`, or with the most, and whether these are more than half of what is
-    /// enough.
+    /// enough, and it is far.
     fn far_source_under(&self, rule: LinkRule, request: &PlanRequest) -> Option<(usize, Supply)> {
         let sink = self.sink;
         let topology = Topology::new(&self.links, self.routing_channel, &rule);
@@ -64,8 +64,9 @@ impl LinkState {
             .filter_map(|n| hops[n].map(|h| (h, n)))
             .collect();
         sources.sort_by_key(|(h, n)| (std::cmp::Reverse(*h), *n));
+        let farthest = sources.first().map_or(0, |(hops, _)| *hops);
         let mut best: Option<(usize, usize, Supply)> = None;
-        for (_, source) in &sources {
+        for (far, source) in &sources {
             // The same source for every variant.
             let mut route = self.faithful_request(*source, request, 1);
             route.max_hops = FAR;
@@ -82,7 +83,7 @@ impl LinkState {
                 _ => 0,
             };
             if best.is_none_or(|(most, _, _)| paths > most) {
-                let supply = match paths * 2 > enough {
+                let supply = match paths * 2 > enough && far * 2 > farthest {
                     true => Supply::Ample,
                     false => Supply::Poor,
                 };

@@ -188,11 +188,12 @@ fn where_chains_lose_much_rounds_repair_it_and_where_they_lose_more_hops_do() {
     for (received, losses, style) in [
         (20, false, Style::Chains),
         (17, true, Style::Chains),
-        (9, true, Style::Chains),
-        (8, false, Style::Hops),
+        // Whichever is foreseen to be quicker.
+        (9, false, Style::Hops),
     ] {
         let made = plan(&grid(received), &planned(15, 0), &mut rng(1)).unwrap();
-        assert_eq!((made.style, made.expects_losses()), (style, losses));
+        let found = (made.style, made.expects_losses());
+        assert_eq!(found, (style, losses), "{received} of 20");
         let backups = made.backup_relays.iter().flatten().count();
         assert_eq!(backups > 0, received == 20, "{received} of 20");
     }

@@ -125,8 +125,8 @@ impl Network {
         }
     }
 
-    /// The links for a plan, as [`Self::links`], and what it costs the network to measure them: links of a file are
-    /// surveyed in simulation.
+    /// The links as a survey of the network finds them, and what that costs: links of a file are surveyed in simulation, as a
+    /// transfer goes by what its survey found.
     ///
     /// # Errors
     /// [`Error`].
@@ -134,9 +134,8 @@ impl Network {
         &self,
         observer: ProgressObserver<'_>,
     ) -> Result<(LinkState, SurveyCost), Error> {
-        let of_file = self.links_of_file()?;
-        let (links, cost) = self.surveyed(observer)?;
-        Ok((of_file.unwrap_or(links), cost))
+        self.links_of_file()?;
+        self.surveyed(observer)
     }
 
     /// The links that the testbed's file has; none where it has none.
