@@ -155,15 +155,14 @@ fn quicker(
     }
 }
 
-/// Whether the path hop by hop `hops` is foreseen to be quicker than `plan`. Where that expects losses, either is foreseen by what
-/// its links may turn out to be.
+/// Whether the path hop by hop `hops` is foreseen to be quicker than `plan` over links that stay as they were surveyed. What expects
+/// losses is foreseen with what its links may lose.
 fn is_quicker(hops: &Plan, plan: &Plan, links: &LinkQualities) -> bool {
-    let goodput = plan.prediction.goodput_kbps;
-    plan.may_be_quicker_by_hops()
-        && match plan.expects_losses() {
-            true => hops.prediction.goodput_kbps > goodput,
-            false => hops.steady_kbps() > goodput * certainty(plan, links),
-        }
+    let least = match plan.expects_losses() {
+        true => 1.0,
+        false => certainty(plan, links),
+    };
+    plan.may_be_quicker_by_hops() && hops.steady_kbps() > plan.prediction.goodput_kbps * least
 }
 
 /// The share of packets that cross all hops of `plan` if its links lose as much as was counted on all their channels, and

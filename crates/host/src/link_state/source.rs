@@ -8,7 +8,7 @@ use thalweg_units::Channel;
 /// Beyond this P3's four channels come round a second time; no source is picked farther away.
 const FAR: usize = 6;
 
-/// Whether a source has more than half of the paths that are enough, and is more than half as far as the farthest node.
+/// Whether a source has more than half of the paths that are enough, and is more than a third as far as the farthest node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Supply {
     Ample,
@@ -17,7 +17,7 @@ enum Supply {
 
 impl LinkState {
     /// The default source, by index: the farthest node from the sink that has enough paths to it, or the one with the most.
-    /// Where that one has no more than half of what is enough, or half as many hops as the farthest, the farthest of all. Weaker link rules count where no node is
+    /// Where that one has no more than half of what is enough, or a third as many hops as the farthest, the farthest of all. Weaker link rules count where no node is
     /// linked to the sink under a stronger one.
     ///
     /// # Errors
@@ -83,7 +83,7 @@ impl LinkState {
                 _ => 0,
             };
             if best.is_none_or(|(most, _, _)| paths > most) {
-                let supply = match paths * 2 > enough && far * 2 > farthest {
+                let supply = match paths * 2 > enough && far * 3 > farthest {
                     true => Supply::Ample,
                     false => Supply::Poor,
                 };
