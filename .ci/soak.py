@@ -6,7 +6,7 @@ fills once. Nothing is lost, nothing comes twice, memory and database stay withi
     .ci/soak.py target/release/thalweg                    three days
     .ci/soak.py target/release/thalweg --days 365 --simulated                              a year of 20 nodes, without a line: a quarter of an hour
     .ci/soak.py target/release/thalweg --days 365 --simulated --testbed building100        of 99 nodes: nearly three hours of a core
-    .ci/soak.py target/release/thalweg --days 365 --simulated --stations 5                 of 100 nodes in five buildings: an hour or two
+    .ci/soak.py target/release/thalweg --days 365 --simulated --stations 5                 of 100 nodes in five buildings: some 80 minutes of a core
     .ci/soak.py target/release/thalweg --days 365 --simulated --minutes 15                 as far as that goes
 
 Behind a line pauses between transfers last as long as ever, however fast the base station is. So the long forms have the network within
