@@ -130,22 +130,10 @@ impl Transfers {
 
     /// The routes of `seed` in `world`.
     pub(super) fn draw_in(&self, seed: u64, world: World, lab: &RunContext<'_>) -> Result<Drawn> {
-        let routes = self.routes(seed, lab)?;
-        match routes.pairs.is_empty() {
-            true => Err(ExperimentError::unfit(&routes.site, self.lacking())),
-            false => self.in_world(&routes, world, lab),
-        }
+        self.in_world(&self.routes(seed, lab)?, world, lab)
     }
 
-    /// What a seed lacks that has no route.
-    pub(super) fn lacking(&self) -> String {
-        format!(
-            "no two nodes have {} node-distinct paths of {} to {} hops",
-            self.route.min_paths, self.route.min_hops, self.route.max_hops
-        )
-    }
-
-    /// The routes of `seed` in all worlds; there may be none.
+    /// The routes of `seed` in all worlds.
     pub(super) fn draw_all(&self, seed: u64, lab: &RunContext<'_>) -> Result<Vec<Drawn>> {
         let routes = self.routes(seed, lab)?;
         in_order(&self.worlds(), |world| self.in_world(&routes, *world, lab))
@@ -176,6 +164,12 @@ impl Transfers {
                 Wanted::Drawn(count) => self.pairs(*count as usize, &site, (&routing, model)),
             },
         };
+        if pairs.is_empty() {
+            return Err(unfit(format!(
+                "no two nodes have {} node-distinct paths of {} to {} hops",
+                self.route.min_paths, self.route.min_hops, self.route.max_hops
+            )));
+        }
         Ok(Routes {
             rate_kbps: single_hop_rate(lab.sites, seed)?,
             site,

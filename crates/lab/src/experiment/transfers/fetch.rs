@@ -254,19 +254,6 @@ impl Transfers {
         row
     }
 
-    /// The rows of a seed without routes: nothing was transferred, and they say why.
-    pub(super) fn no_routes(&self, seed: u64) -> Vec<Row> {
-        let row = |variant: &Pipelined| {
-            Row::new()
-                .with(SEED, seed)
-                .with("protocol", variant.name)
-                .with("routes_found", 0u32)
-                .with("routes_wanted", self.parts())
-                .with("failure", format!("no transfer: {}", self.lacking()))
-        };
-        self.protocols.iter().map(row).collect()
-    }
-
     /// The columns that say which transfer a row is of.
     fn place(&self, drawn: &Drawn, route: usize, variant: Pipelined, cell: Cell) -> Row {
         let mut row = Row::new()

@@ -60,18 +60,3 @@ fn a_wake_up_tells_of_as_many_packets_as_the_object_has() {
         object.div_ceil(121)
     );
 }
-
-#[test]
-fn a_seed_without_routes_has_rows_that_say_so() {
-    let none = LINE.replace("min_paths=1", "min_paths=5");
-    let transfers: Transfers = kind_of(&none).unwrap();
-    let rows = crate::experiment::tests::rows_of(&transfers, &[1]).unwrap();
-    assert_eq!(rows.len(), 2);
-    for row in &rows {
-        assert_eq!(row.number("routes_found"), Some(0.0));
-        assert_eq!(row.number("routes_wanted"), Some(1.0));
-        assert_eq!(row.number("goodput_kbps"), None);
-        let why = row.0["failure"].to_string();
-        assert!(why.starts_with("no transfer: no two nodes have 5"), "{why}");
-    }
-}

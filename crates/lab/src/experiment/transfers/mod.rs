@@ -193,10 +193,6 @@ impl Kind for Transfers {
     fn rows(&self, seed: u64, lab: &RunContext<'_>) -> Result<Vec<Row>> {
         let worlds = self.draw_all(seed, lab)?;
         let routes = worlds.first().map_or(0, |drawn| drawn.pairs.len());
-        if routes == 0 {
-            lab.tick(self.parts());
-            return Ok(self.no_routes(seed));
-        }
         self.each_route(routes, lab, |route| {
             lab.setting((seed, route), || self.route_rows(&worlds, route))
         })
