@@ -48,7 +48,7 @@ fn json_is_one_object_with_the_promised_keys_and_the_same_again() {
     assert_eq!(report["verified"], true);
     assert_eq!(report["bytes"], 2000);
     assert_eq!(objects(dir.path()).len(), 1);
-    // How long it will take is told before it begins, without a terminal too.
+    // The expected time is printed before the transfer begins, even without a terminal.
     let told = String::from_utf8(first.stderr).unwrap();
     let begins = told.find("waking up").unwrap();
     let (before, _) = told.split_at(begins);

@@ -62,7 +62,7 @@ pub(super) fn table(bytes: &[u8]) -> Result<Sheet, Problem> {
     let chosen = has(false).or_else(|| has(true));
     let chosen = match (chosen, sheets.len()) {
         (Some(chosen), _) => chosen,
-        // What it lacks is told where it is read.
+        // An error comes later, when the sheet is read.
         (None, 1) => 0,
         (None, _) => return Err(no_table(&listed)),
     };

@@ -1,6 +1,6 @@
 //! Network maps of zigbee2mqtt (`bridge/response/networkmap`, types raw, graphviz and plantuml): a link from `source` to
 //! `target` with the LQI with which `target` hears `source`. An LQI of 0 is no reading. End devices tell of no neighbours,
-//! so the other direction is taken to be like the one that is told. The coordinator is numbered first.
+//! so both directions get the reading of the one that the map has. The coordinator is numbered first.
 //! What drawings look like: `lib/extension/networkMap.ts`. Tests: `tests.rs`.
 
 use std::collections::BTreeMap;
