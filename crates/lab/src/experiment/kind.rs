@@ -34,6 +34,11 @@ pub trait Kind: Debug + Send + Sync {
     /// What is observed with `seed`, in an order that does not depend on threads.
     fn rows(&self, seed: u64, context: &RunContext<'_>) -> Result<Vec<Row>>;
 
+    /// The rows of a seed whose network does not have what it needs; none where that fails the whole run.
+    fn rows_without(&self, _seed: u64, _why: &str) -> Option<Vec<Row>> {
+        None
+    }
+
     /// The key that names the network, with a dot after the table that it is in; none where there is none.
     fn testbed_key(&self) -> Option<&'static str> {
         Some("testbed")

@@ -210,7 +210,8 @@ pub fn check_seeds(seeds: &[u64]) -> Result<()> {
 }
 
 /// Runs `run` with each of `seeds`. `sites` keeps what later runs can use again; what is `kept` is taken from there,
-/// and what is done is kept there.
+/// and what is done is kept there. A seed whose network has no routes gives rows that say so where another's has some; they
+/// are not kept.
 pub fn run(
     run: &Run,
     seeds: &[u64],
@@ -222,18 +223,57 @@ pub fn run(
     let rows_of = |seed: &u64| kept.and_then(|kept| kept.of(*seed));
     let left = seeds.iter().filter(|seed| rows_of(seed).is_none()).count();
     let context = RunContext::new(sites, left as u64 * run.parts(), kept, observer);
-    context::rows_in_order(seeds, |seed| {
-        if let Some(rows) = rows_of(seed) {
+    rows_of_seeds(seeds, run, &context, |seed| {
+        if let Some(rows) = rows_of(&seed) {
             return Ok(rows.clone());
         }
-        let rows = run.rows(*seed, &context)?;
+        let rows = run.rows(seed, &context)?;
         let columns = run.columns();
         debug_assert_eq!(rows.iter().find_map(|row| unfit(row, &columns)), None);
         if let Some(kept) = kept {
-            kept.keep(*seed, &rows);
+            kept.keep(seed, &rows);
         }
         Ok(rows)
     })
+}
+
+/// The rows that `each` gives of `seeds`, in their order, and of seeds that are not [`fit`] those that say so.
+fn rows_of_seeds(
+    seeds: &[u64],
+    run: &Run,
+    context: &RunContext<'_>,
+    each: impl Fn(u64) -> Result<Vec<Row>> + Send + Sync,
+) -> Result<Vec<Row>> {
+    let of_seeds = fit(seeds, run, context, each)?;
+    let rows = seeds.iter().zip(of_seeds).map(|(seed, rows)| match rows {
+        Ok(rows) => Ok(rows),
+        Err(why) => run.rows_without(*seed, &why.to_string()).ok_or(why),
+    });
+    Ok(rows.collect::<Result<Vec<_>>>()?.concat())
+}
+
+/// What `each` gives of `seeds`, in their order. A seed whose network does not have what `run` needs is told as such where
+/// another's has it: what the others gave is not lost with it.
+///
+/// # Errors
+/// The first of all, where none gave anything; the first of any other kind.
+fn fit<R: Send>(
+    seeds: &[u64],
+    run: &Run,
+    context: &RunContext<'_>,
+    each: impl Fn(u64) -> Result<R> + Send + Sync,
+) -> Result<Vec<Result<R>>> {
+    let mut of_seeds = context::in_order(seeds, |seed| match each(*seed) {
+        Err(why @ ExperimentError::Unfit { .. }) => {
+            context.tick(run.parts());
+            Ok(Err(why))
+        }
+        done => Ok(Ok(done?)),
+    })?;
+    if of_seeds.iter().all(Result::is_err) && !of_seeds.is_empty() {
+        of_seeds.swap_remove(0)?;
+    }
+    Ok(of_seeds)
 }
 
 /// Runs the transfers of `run` again, watched: where their packets were lost.
@@ -249,8 +289,9 @@ pub fn explain(
     let explains = run.explains();
     let explains = explains.ok_or(Refused::NotUsed(RunOption::Explain))?;
     let context = RunContext::new(sites, seeds.len() as u64 * run.parts(), None, observer);
-    let of_seeds = context::in_order(seeds, |seed| explains.explain(*seed, &context))?;
-    let transfers = of_seeds.into_iter().flat_map(|of_seed| of_seed.transfers);
+    let of_seeds = fit(seeds, run, &context, |seed| explains.explain(seed, &context))?;
+    let of_seeds = of_seeds.into_iter().flatten();
+    let transfers = of_seeds.flat_map(|of_seed| of_seed.transfers);
     Ok(Explained {
         transfers: transfers.collect(),
     })

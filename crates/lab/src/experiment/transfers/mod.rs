@@ -19,7 +19,7 @@ use super::explained::{Explained, ExplainedTransfer};
 use super::keys::{choices, keys, said, table, Shape};
 use super::kind::{expect, or_none, pairs, with_seed, Explains, Kind};
 use super::Result;
-use crate::results::{columns, Column, Row};
+use crate::results::{columns, Column, Row, SEED};
 use serde::Deserialize;
 use thalweg_host::link_state::CLEAN_CHANNELS;
 use thalweg_host::registry::Pipelined;
@@ -196,6 +196,19 @@ impl Kind for Transfers {
         self.each_route(routes, lab, |route| {
             lab.setting((seed, route), || self.route_rows(&worlds, route))
         })
+    }
+
+    /// Nothing was transferred, and they say why.
+    fn rows_without(&self, seed: u64, why: &str) -> Option<Vec<Row>> {
+        let row = |variant: &Pipelined| {
+            Row::new()
+                .with(SEED, seed)
+                .with("protocol", variant.name)
+                .with("routes_found", 0u32)
+                .with("routes_wanted", self.parts())
+                .with("failure", format!("no transfer: {why}"))
+        };
+        Some(self.protocols.iter().map(row).collect())
     }
 
     fn routes_key(&self) -> Option<&'static str> {
