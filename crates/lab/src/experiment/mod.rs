@@ -289,7 +289,9 @@ pub fn explain(
     let explains = run.explains();
     let explains = explains.ok_or(Refused::NotUsed(RunOption::Explain))?;
     let context = RunContext::new(sites, seeds.len() as u64 * run.parts(), None, observer);
-    let of_seeds = fit(seeds, run, &context, |seed| explains.explain(seed, &context))?;
+    let of_seeds = fit(seeds, run, &context, |seed| {
+        explains.explain(seed, &context)
+    })?;
     let of_seeds = of_seeds.into_iter().flatten();
     let transfers = of_seeds.flat_map(|of_seed| of_seed.transfers);
     Ok(Explained {

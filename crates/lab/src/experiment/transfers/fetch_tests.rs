@@ -87,7 +87,10 @@ fn a_seed_without_routes_has_rows_that_say_so_beside_others() {
         assert_eq!(row.number("routes_wanted"), Some(1.0));
         assert_eq!(row.number("goodput_kbps"), None);
         let why = row.0["failure"].to_string();
-        assert!(why.ends_with("line5, seed 4: no two nodes have paths"), "{why}");
+        assert!(
+            why.ends_with("line5, seed 4: no two nodes have paths"),
+            "{why}"
+        );
         assert_eq!(crate::results::unfit(row, &run.columns()), None);
     }
     // Where no seed has any, that is the error.
