@@ -119,6 +119,11 @@ impl<'a> SessionStore<'a> {
         self.sample(self.at_s as u32)?;
         close_all(self.station, self.station.facts.network.sealing())
     }
+    /// Makes an object of what came of `source` in this session.
+    fn close_one(&self, source: NodeId) -> Result<(), StoreError> {
+        let sealing = self.station.facts.network.sealing();
+        close(self.station, (self.job, source), sealing)
+    }
 
     fn sample(&mut self, at_s: u32) -> Result<(), StoreError> {
         self.due_s = next_sample(at_s);
@@ -145,7 +150,7 @@ impl<'a> SessionStore<'a> {
                     if self.open.remove(&source).is_some() {
                         let pieces = std::mem::take(&mut pieces);
                         self.add(&pieces)?;
-                        close(self.station, (self.job, source))?;
+                        self.close_one(source)?;
                     }
                 }
             }
@@ -154,8 +159,7 @@ impl<'a> SessionStore<'a> {
         let full = self.open.iter().filter(|(_, bytes)| **bytes >= ROLL);
         let full: Vec<NodeId> = full.map(|(source, _)| *source).collect();
         for source in full {
-            let sealing = self.station.facts.network.sealing();
-            close(self.station, (self.job, source), sealing)?;
+            self.close_one(source)?;
             self.open.remove(&source);
         }
         Ok(())

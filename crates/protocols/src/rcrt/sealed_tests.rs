@@ -98,6 +98,11 @@ fn session(number: u32, attacker: &mut Attacker) {
         now += STEP;
         for k in 0..SOURCES {
             let mote = &mut motes[usize::from(k)];
+            // It restarts, and has forgotten which feedback was the newest.
+            if attacker.rng.below(300) == 0 {
+                mote.stop();
+                mote.handle_command(now, Order::Resume);
+            }
             mote.handle_timeout(now);
             while let Some((_, message)) = mote.next(now, |_| Room::Free) {
                 for (from, message) in attacker.passes(k + 1, message) {

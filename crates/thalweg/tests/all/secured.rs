@@ -159,7 +159,8 @@ fn a_testbed_may_demand_it() {
     let testbed = read("security = \"require\"").unwrap();
     let network = Network::of(testbed).random_object(500);
     assert!(network.collect(2).unwrap().summary().sealed);
-    let p3 = network.protocol("p3").unwrap().collect(2).unwrap_err();
+    let p3 = network.clone().protocol("p3").unwrap();
+    let p3 = p3.collect(2).unwrap_err();
     assert_eq!(p3.kind(), ErrorKind::Input);
     assert!(p3.to_string().contains("is not sealed"), "{p3}");
     for (protocol, sealed) in [

@@ -141,7 +141,7 @@ impl<S: Supply, const FLOWS: usize> Source<S, FLOWS> {
 }
 
 impl<S: Supply, const FLOWS: usize, G: SessionSeal> Source<S, FLOWS, G> {
-    /// The same with `seals`, of one session.
+    /// The same with `seals`, of one session, in which no connection of a flow has the number of an earlier one.
     pub const fn sealed(config: Config, supply: S, seals: G) -> Self {
         Self {
             seals,
