@@ -255,15 +255,11 @@ impl FlowState {
         }
     }
     /// Whether it acknowledges no less than before and no more than was sent, and asks for what was sent and is not
-    /// acknowledged, first for what a sink that misses anything expects next. What else it says cannot be checked here.
+    /// acknowledged: what else it says cannot be checked here.
     fn is_possible(&self, feedback: &Feedback<'_>) -> bool {
         let newly = u32::from(feedback.next.wrapping_sub(self.acked as u16));
         let left = self.unacknowledged().checked_sub(newly);
         let is_left = |left, nack: u16| u32::from(nack.wrapping_sub(feedback.next)) < left;
-        let first = feedback.nacks.iter().next();
-        if first.is_some_and(|first| first != feedback.next) {
-            return false;
-        }
         left.is_some_and(|left| feedback.nacks.iter().all(|nack| is_left(left, nack)))
     }
     fn acknowledge(&mut self, next: u16) {
