@@ -297,7 +297,8 @@ pub(super) fn run(
     );
     let mut session = session.map_err(|why| Stop::Failed(why.to_string()))?;
     if let Some((keys, number)) = station.facts.network.keys.as_ref().zip(number) {
-        session = session.sealed(keys, number);
+        let of = (station.facts.network.sink, number);
+        session = session.sealed(|node| keys.session(node, of));
     }
     let mut watched = Watched {
         network: &mut tree,

@@ -8,7 +8,6 @@
 
 use crate::job::{Failure, Job, Step};
 use crate::network::{Clock, NetworkTime};
-use crate::security::NetworkKeys;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 /// The one flow of a source.
@@ -17,6 +16,7 @@ use thalweg_protocols::rcrt::sink::{policy, Config, Event, Sink};
 use thalweg_protocols::rcrt::{Handed, Send};
 use thalweg_units::{Duration, Instant, NodeId};
 use thalweg_wire::rcrt::{Flow, Proof};
+use thalweg_wire::seal::session::SessionKeys;
 
 /// How often bytes go to the store, at least.
 pub const FLUSH_EVERY: Duration = Duration::from_secs(1);
@@ -223,14 +223,11 @@ impl<K: StreamStore> Session<K> {
         })
     }
 
-    /// The same in a secured network of these `keys`, under the `number` of the base station's muster.
+    /// The same in a secured network, whose nodes have these `keys` in this session.
     #[must_use]
-    pub fn sealed(self, keys: &NetworkKeys, number: u32) -> Self {
-        let of = (self.station, number);
+    pub fn sealed(self, keys: impl Fn(NodeId) -> SessionKeys) -> Self {
         let sources = self.sources.keys();
-        let sealed = self
-            .sink
-            .sealed(sources.map(|node| (*node, keys.session(*node, of))));
+        let sealed = self.sink.sealed(sources.map(|node| (*node, keys(*node))));
         Self {
             sink: sealed,
             ..self

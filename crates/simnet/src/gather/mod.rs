@@ -171,7 +171,7 @@ impl Collection {
         let (here, keeper) = ((self.sink(testbed), begins), keeper.proved_by(proof));
         let mut job = Session::new(here, &self.request, None, self.rates, keeper)?;
         if let Some((keys, number)) = &security {
-            job = job.sealed(keys, *number);
+            job = job.sealed(|node| keys.session(node, (here.0, *number)));
         }
         let result = match routes {
             ControlFlow::Continue(()) => run(&mut network, &mut job, &mut |_| routes),

@@ -1,14 +1,12 @@
 //! The program above a node's stack: a base station, an RCRT source, or an application without a transport.
 //! Tests: `crates/lab/src/experiment/rcrt/tests.rs`.
 
-use super::setup::{Setup, Transport};
-use thalweg_host::security::NetworkKeys;
 use thalweg_protocols::rcrt::source::{Event as SourceEvent, Order, Ready, Source, Supply};
 use thalweg_protocols::rcrt::{Base, Handed, Send};
 use thalweg_protocols::seals::SessionSeals;
-use thalweg_protocols::stack::{Application, Gone, Packet, Readings, Room, Schedule, Upper};
+use thalweg_protocols::stack::{Gone, Packet, Readings, Room, Schedule, Upper};
 use thalweg_units::{Instant, NodeId};
-use thalweg_wire::rcrt::{Flow, DATA_HEADER_BYTES};
+use thalweg_wire::rcrt::Flow;
 use thalweg_wire::seal::SoftwareAes;
 use thalweg_wire::tree::Direction;
 use thalweg_wire::{FrameBuf, WireError, Writer};
@@ -82,39 +80,8 @@ pub(super) enum Program<S> {
     Readings(Readings),
 }
 
-type Seals = SessionSeals<SoftwareAes>;
-
-/// What node `id` has of `keys` in the session of `setup`, where that is sealed.
-pub(super) fn seals(setup: &Setup, keys: &NetworkKeys, id: NodeId) -> Option<Seals> {
-    let keys = setup.sealed.map(|of| keys.session(id, of));
-    keys.map(|keys| SessionSeals::new(SoftwareAes::default(), keys))
-}
-
-impl<S: Supply> Program<S> {
-    /// That of node `n`.
-    pub(super) fn of(
-        setup: &Setup,
-        n: usize,
-        supply: impl FnOnce() -> S,
-        seals: Option<Seals>,
-    ) -> Self {
-        let bytes = usize::from(setup.payload_bytes);
-        if setup.bases.contains(&n) {
-            return Self::Base(Box::new(Base::new()));
-        }
-        match setup.transport {
-            // As many bytes on the air as with a transport.
-            Transport::BestEffort => Self::Readings(Readings::new(
-                Application::Insists,
-                bytes + DATA_HEADER_BYTES,
-            )),
-            Transport::Ifrc => Self::Readings(Readings::new(Application::Fills, bytes)),
-            Transport::Rcrt(_) => {
-                Self::Source(Box::new(Source::sealed(setup.source, supply(), seals)))
-            }
-        }
-    }
-}
+/// A node's seals in a session.
+pub(super) type Seals = SessionSeals<SoftwareAes>;
 
 /// Orders to a program.
 #[derive(Debug, Clone, Copy)]

@@ -4,9 +4,10 @@
 //! Time base: simulated time.
 
 use super::incident::Incident;
-use super::mote::{seals, Program, ProgramEvent, ProgramOrder, Synthetic};
+use super::mote::{Program, ProgramEvent, ProgramOrder, Synthetic};
 use super::outcome::Outcome;
 use super::pacing::{HasRate, Pacing};
+use super::program::{program, seals};
 use super::setup::{Flow, Settle, Setup, Transport, Tree};
 use super::upper::Sinks;
 use crate::convergecast::{stack, RunError};
@@ -112,7 +113,7 @@ impl<D: HasRate, S: Supply, const QUEUE: usize> Trees<D, S, QUEUE> {
                 seed: derive(seed, "node", &[n as u64]),
             };
             let seals = keys.as_ref().and_then(|keys| seals(&setup, keys, id(n)));
-            let program = Program::of(&setup, n, || supply(n, id(n)), seals);
+            let program = program(&setup, n, || supply(n, id(n)), seals);
             Node::new(config, discipline(id(n)), program)
         };
         let engines = (0..testbed.len()).map(engine).collect();
