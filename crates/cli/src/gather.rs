@@ -249,7 +249,7 @@ fn objects(report: &Report, testbed: &Testbed) -> Table {
             summary
                 .failure
                 .clone()
-                .unwrap_or_else(|| "whole".to_owned()),
+                .unwrap_or_else(|| output::whole(summary.sealed).to_owned()),
         ]);
     }
     table

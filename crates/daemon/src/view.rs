@@ -137,7 +137,7 @@ pub(super) struct Object<'a> {
     /// The name of the file that was sent, where it was one.
     file: Option<&'a str>,
     protocol: &'a str,
-    /// Whether it travelled encrypted, with its node's tag.
+    /// Whether it travelled encrypted, with its node's tag or, in a session, a MIC for each packet.
     sealed: bool,
     goodput_kbps: f64,
     duration_s: Option<f64>,

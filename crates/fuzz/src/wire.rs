@@ -5,7 +5,7 @@ use thalweg_units::{Duration, NodeId};
 use thalweg_wire::beacon::{Announce, Beacon};
 use thalweg_wire::pipeline::{Format, Head, Header, Kind, Nack, Request, MAX_PACKETS};
 use thalweg_wire::route::{Assembler, Route, WakeUpTurn, MAX_SEGMENT_BYTES};
-use thalweg_wire::seal::{frame, Key, SoftwareAes};
+use thalweg_wire::seal::{frame, Key, NodeKeys, SoftwareAes};
 use thalweg_wire::{addressed, flood, forward, hop, ifrc, rcrt, report, stream, sweep, tree};
 use thalweg_wire::{FrameBuf, Reader, WireError, Writer};
 
@@ -30,6 +30,8 @@ fn sealed(bytes: &[u8]) {
     let node = NodeId::new(1).expect("it is an address");
     assert_eq!(frame::open_flood(aes, &key, node, bytes), None);
     assert_eq!(frame::open_control(aes, &key, bytes), None);
+    let session = NodeKeys::new(key).session(aes, (node, 1));
+    assert_eq!(session.open(aes, bytes, 7), None);
 }
 
 /// A frame, or a part of one.

@@ -104,7 +104,7 @@ pub trait Connector: Send + 'static {
     /// [`NetworkFault`]; it is tried again.
     fn open(&mut self) -> Result<Self::Network, NetworkFault>;
     /// Has the nodes send as `request` says, and returns their base station; they stop when that is dropped. Called
-    /// only where [`Facts::sessions`] allows it.
+    /// only where [`Facts::sessions`] allows it. In a secured network `number` is the session's, and in no other is there one.
     ///
     /// # Errors
     /// [`Failure`]; after a loss of the line the session is tried again, else it fails.
@@ -112,6 +112,7 @@ pub trait Connector: Send + 'static {
         &'a mut self,
         _network: &'a mut Self::Network,
         _request: &SessionRequest,
+        _number: Option<u32>,
     ) -> Result<Tree<'a>, Failure> {
         Err(Failure::Unfit("sessions are not carried".to_owned()))
     }

@@ -216,7 +216,10 @@ impl Protocol {
             },
             Family::Stream(Version::Full) => &[Loss, Age, Pcap, Explain, AllNodes, Timeline],
             Family::Stream(_) | Family::Burst => &[Loss, Age, Pcap, Explain, AllNodes],
-            Family::Rcrt(_) => &[Sources, AllNodes, Policy, Scenario, Loss, Pcap],
+            Family::Rcrt(Rates::Steady) => {
+                &[Sources, AllNodes, Policy, Scenario, Loss, Pcap, Secure]
+            }
+            Family::Rcrt(Rates::Published) => &[Sources, AllNodes, Policy, Scenario, Loss, Pcap],
         }
     }
     /// What boards need for it.

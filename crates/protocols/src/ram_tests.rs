@@ -6,7 +6,7 @@
 use crate::mote::{AnyAdaptation, Mote};
 use crate::object::{NoObject, NoRoom, ObjectInfo, ObjectStore};
 use crate::rcrt::source::{Ready, Source, Supply};
-use crate::seals::{Seals, Unsealed};
+use crate::seals::{Seals, SessionSeals, Unsealed};
 use crate::{burst, fastforward, floodnet, forward, fusion, glossy, linkprobe, pipeline};
 use crate::{ifrc, stack, tree};
 use core::mem::size_of;
@@ -68,7 +68,7 @@ type Rcrt = stack::Node<stack::Open, Source<Flash, 1>, 90, 11>;
 type Ifrc = stack::Node<ifrc::Ifrc, stack::Readings, 0, { ifrc::QUEUE as usize }>;
 
 /// Rows of the table: what is named there, and its size.
-const SIZES: [(&str, usize); 22] = [
+const SIZES: [(&str, usize); 23] = [
     ("`Mote`, 40 neighbours", size_of::<Node>()),
     ("flash page", size_of::<Flash>()),
     (
@@ -106,6 +106,7 @@ const SIZES: [(&str, usize); 22] = [
     ("its `Routes`", size_of::<tree::Routes<90>>()),
     ("`stack::Node` of IFRC", size_of::<Ifrc>()),
     ("`Seals`", size_of::<Seals<Unsealed>>()),
+    ("`SessionSeals`", size_of::<SessionSeals<Unsealed>>()),
 ];
 
 #[test]

@@ -105,12 +105,7 @@ impl Connector for Simulated {
                 let name = &testbed.name;
                 format!("{name}, {nodes} simulated nodes{stations}{pace}{secured}")
             },
-            sessions: match self.site.sealing() {
-                Sealing::Open => Sessions::Carried,
-                Sealing::Sealed => {
-                    Sessions::Lacking("the network is secured, and sessions are not sealed")
-                }
-            },
+            sessions: Sessions::Carried,
             spending: Spending::Metered,
         }
     }
@@ -142,22 +137,26 @@ impl Connector for Simulated {
         &'a mut self,
         _network: &'a mut Self::Network,
         request: &SessionRequest,
+        number: Option<u32>,
     ) -> Result<Tree<'a>, Failure> {
         let sources = request.nodes().map(|id| (id, request.demand_of(id)));
-        let network = gauges(&self.site, self.site.testbed.sink, sources);
+        let network = gauges(&self.site, (self.site.testbed.sink, number), sources);
         let network = network.map_err(|why| Failure::Unfit(why.to_string()))?;
         Ok(Tree::new(Paced::new(network, self.speed)))
     }
 }
 
-/// The nodes of `site` in a session to `station`, each with a gauge; those of `sources` send, at the packets per second
-/// that they want.
+/// The nodes of `site` in a session to `station`, which has a `number` where it is sealed, each with a gauge; those of
+/// `sources` send, at the packets per second that they want.
 fn gauges(
     site: &Site,
-    station: NodeId,
+    (station, number): (NodeId, Option<u32>),
     sources: impl Iterator<Item = (NodeId, f64)>,
 ) -> Result<TreeNetwork<Gauge>, convergecast::RunError> {
-    let setup = Setup::session(site, station, sources);
+    let setup = Setup {
+        sealed: number.map(|number| (station, number)),
+        ..Setup::session(site, station, sources)
+    };
     let (seed, run) = (site.seed, derive(site.seed, "session", &[]));
     TreeNetwork::open(site, setup, |id| Gauge::new(seed, id), run, None)
 }

@@ -11,6 +11,7 @@ use thalweg_sim::Capture;
 use thalweg_simnet::gather::{psdu_bytes, Collection, GatherError, Observer, Report, Scenario};
 use thalweg_testbeds::Site;
 use thalweg_units::NodeId;
+use thalweg_wire::seal::frame::Sealing;
 
 /// What is asked of many nodes at once, beside what [`Network`] says.
 #[derive(Debug, Clone)]
@@ -51,7 +52,13 @@ impl Network {
     ) -> Result<Report, Error> {
         let collection = self.checked(of)?;
         let site = Site::new(self.testbed().clone(), self.seed_value());
-        let site = site.with_losses(self.link_losses(), psdu_bytes(collection.payload))?;
+        let site = match self.sealing() {
+            Sealing::Sealed => site.secured(Sealing::Sealed),
+            // As its file says.
+            Sealing::Open => site,
+        };
+        let bytes = psdu_bytes(collection.payload) + usize::from(site.sealing().mic_bytes());
+        let site = site.with_losses(self.link_losses(), bytes)?;
         Ok(collection.gather(&site, capture, observer)?)
     }
 

@@ -232,6 +232,9 @@ impl Network {
     pub(crate) const fn seed_value(&self) -> u64 {
         self.seed
     }
+    pub(crate) const fn sealing(&self) -> Sealing {
+        self.sealing
+    }
     pub(crate) fn link_losses(&self) -> &[Loss] {
         &self.losses
     }

@@ -13,6 +13,10 @@ pub const PAPER_PAYLOAD_BYTES: usize = 64;
 pub const MAX_NACKS: usize = 10;
 /// Bytes of a data packet before its payload, with an echo.
 pub const DATA_HEADER_BYTES: usize = 10;
+/// Of these an echo.
+const ECHO_BYTES: usize = 3;
+/// Where a message names its flow, before its connection.
+pub(crate) const FLOW_AT: usize = 1;
 
 /// A rate of packets in 1/512 of a packet per second: up to 127.998 per second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -94,6 +98,10 @@ pub struct Flow {
 }
 
 impl Flow {
+    /// The one that a message of either direction names, sealed or not.
+    pub fn of(message: &[u8]) -> Option<Self> {
+        message.get(FLOW_AT).copied().map(Self::from_wire)
+    }
     const fn to_wire(self) -> u8 {
         self.sink << 4 | self.number & 0xf
     }
@@ -261,6 +269,23 @@ const ECHOES: u8 = 0x20;
 const PROVES: u8 = 0x40;
 const MET: u8 = 0xc0;
 const MET_SHIFT: u8 = 6;
+
+/// The first byte of a message without what relays note in it.
+pub(crate) const fn without_notes(kind: u8) -> u8 {
+    match kind & KIND {
+        DATA => kind & !MET,
+        _ => kind,
+    }
+}
+/// Where the payload of `message` begins, if it is a packet of a flow; else its end.
+pub(crate) fn payload_at(message: &[u8]) -> usize {
+    let at = match message.first() {
+        Some(kind) if kind & KIND == DATA && kind & ECHOES != 0 => DATA_HEADER_BYTES,
+        Some(kind) if kind & KIND == DATA => DATA_HEADER_BYTES - ECHO_BYTES,
+        _ => message.len(),
+    };
+    at.min(message.len())
+}
 
 fn emit_echo(w: &mut Writer<'_>, echo: Option<Echo>) -> Result<(), WireError> {
     if let Some(echo) = echo {

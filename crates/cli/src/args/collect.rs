@@ -90,7 +90,7 @@ pub(crate) struct CollectArgs {
     #[arg(long, value_name = "TIME", value_parser = values::time)]
     pub(crate) idle: Option<Duration>,
     /// The simulated nodes have keys: they act on sealed orders alone, and objects travel encrypted (thalweg,
-    /// hop-by-hop).
+    /// hop-by-hop, rcrt).
     #[arg(long, conflicts_with_all = ["gateway", "port"])]
     pub(crate) secure: bool,
     /// Go on measuring links for this long, in the network's time, while no working route leads to a node (thalweg,

@@ -87,10 +87,13 @@ fn a_secured_network_brings_a_sealed_object_and_refuses_what_is_not() {
     assert_eq!(report["baseline"], Value::Null);
     let all = String::from_utf8(with(&["--all-nodes"]).stdout).unwrap();
     assert_eq!(all.matches("whole, sealed").count(), 4, "{all}");
+    let all = with(&["--protocol", "rcrt", "--all-nodes"]).stdout;
+    let all = String::from_utf8(all).unwrap();
+    assert_eq!(all.matches("whole, sealed").count(), 4, "{all}");
     for more in [
         &["--protocol", "p3"][..],
         &["--protocol", "pip"],
-        &["--protocol", "rcrt"],
+        &["--protocol", "rcrt-published", "--all-nodes"],
         &["--protocol", "p3-best"],
         &["--gateway", "http://127.0.0.1:1"],
     ] {

@@ -317,8 +317,9 @@ impl<N: Connector> Runner<N> {
             let why = "there is no way to the base station";
             return Err(Stop::Failed(why.to_owned()));
         };
-        let tree = self.connector.session(network, request)?;
-        session::run(&station, (job, name), request, tree)
+        let number = session::number(&station)?;
+        let tree = (self.connector).session(network, request, number)?;
+        session::run(&station, (job, name), request, (tree, number))
     }
 
     /// Waits before a lost line is opened again, each time longer. A new job ends the wait, and does not lengthen the

@@ -10,9 +10,10 @@ use std::ops::ControlFlow::Continue;
 use serde::Serialize;
 use thalweg_protocols::rcrt::sink::Config;
 use thalweg_units::{BitRate, Duration, NodeId};
+use thalweg_wire::seal::frame::Sealing;
 
 use super::stop::Stop;
-use super::watched::Watched;
+use super::watched::{reserve, Watched};
 use crate::station_state::StationState;
 use crate::view;
 use thalweg_host::connector::Tree;
@@ -116,7 +117,12 @@ impl<'a> SessionStore<'a> {
     fn close(&mut self) -> Result<(), StoreError> {
         self.open.clear();
         self.sample(self.at_s as u32)?;
-        close_all(self.station)
+        close_all(self.station, self.station.facts.network.sealing())
+    }
+    /// Makes an object of what came of `source` in this session.
+    fn close_one(&self, source: NodeId) -> Result<(), StoreError> {
+        let sealing = self.station.facts.network.sealing();
+        close(self.station, (self.job, source), sealing)
     }
 
     fn sample(&mut self, at_s: u32) -> Result<(), StoreError> {
@@ -144,7 +150,7 @@ impl<'a> SessionStore<'a> {
                     if self.open.remove(&source).is_some() {
                         let pieces = std::mem::take(&mut pieces);
                         self.add(&pieces)?;
-                        close(self.station, (self.job, source))?;
+                        self.close_one(source)?;
                     }
                 }
             }
@@ -153,7 +159,7 @@ impl<'a> SessionStore<'a> {
         let full = self.open.iter().filter(|(_, bytes)| **bytes >= ROLL);
         let full: Vec<NodeId> = full.map(|(source, _)| *source).collect();
         for source in full {
-            close(self.station, (self.job, source))?;
+            self.close_one(source)?;
             self.open.remove(&source);
         }
         Ok(())
@@ -191,14 +197,19 @@ fn store_failure(why: StoreError) -> Failure {
     Failure::Unfit(why.to_string())
 }
 
-/// Makes objects of all streams of the network.
-fn close_all(station: &StationState) -> Result<(), StoreError> {
+/// Makes objects of all streams of the network, which came as `sealing` says.
+fn close_all(station: &StationState, sealing: Sealing) -> Result<(), StoreError> {
     let open = station.store().open_streams(station.network())?;
-    open.into_iter().try_for_each(|of| close(station, of))
+    open.into_iter()
+        .try_for_each(|of| close(station, of, sealing))
 }
 
 /// Makes an object of a source's bytes.
-fn close(station: &StationState, (job, source): (JobId, NodeId)) -> Result<(), StoreError> {
+fn close(
+    station: &StationState,
+    (job, source): (JobId, NodeId),
+    sealing: Sealing,
+) -> Result<(), StoreError> {
     let (object, took_s) = station.store().stream(job, source)?;
     if object.is_empty() {
         return Ok(());
@@ -212,7 +223,7 @@ fn close(station: &StationState, (job, source): (JobId, NodeId)) -> Result<(), S
         bytes: object.len() as u64,
         // In order and without a gap, but its source sends no digest.
         verified: false,
-        sealed: false,
+        sealed: sealing == Sealing::Sealed,
         goodput_kbps: if took_s > 0.0 { goodput.kbps() } else { 0.0 },
         utilisation: None,
         rounds: 1,
@@ -241,9 +252,9 @@ fn close(station: &StationState, (job, source): (JobId, NodeId)) -> Result<(), S
     station.close_stream((job, source), &new, &object).map(drop)
 }
 
-/// Makes objects of what a killed daemon left; logs a failure.
+/// Makes objects of what a killed daemon left; logs a failure. Nothing says whether that was sealed.
 pub(super) fn close_leftovers(station: &StationState) {
-    if let Err(why) = close_all(station) {
+    if let Err(why) = close_all(station, Sealing::Open) {
         station.log(
             Level::Warning,
             &format!("what came in a session is no object yet: {why}"),
@@ -251,15 +262,26 @@ pub(super) fn close_leftovers(station: &StationState) {
     }
 }
 
-/// Runs session `job` over `tree` to its end.
+/// The number of the next session in a secured network: an interrupted one goes on under another.
+pub(super) fn number(station: &StationState) -> Result<Option<u32>, Stop> {
+    let numbered = station
+        .facts
+        .network
+        .keys
+        .as_ref()
+        .map(|_| reserve(station));
+    numbered.transpose().map_err(Stop::Lost)
+}
+
+/// Runs session `job` over `tree` to its end; it has a number where it is sealed.
 pub(super) fn run(
     station: &StationState,
     (job, name): (&StoredJob, &str),
     request: &SessionRequest,
-    mut tree: Tree<'_>,
+    (mut tree, number): (Tree<'_>, Option<u32>),
 ) -> Result<(), Stop> {
     // Those of an interrupted session.
-    close_all(station)?;
+    close_all(station, Sealing::Open)?;
     let store = SessionStore::new(station, job.id, request.duration_s)?;
     let left = store.left();
     if left.is_some_and(|left| left == Duration::ZERO) {
@@ -274,6 +296,10 @@ pub(super) fn run(
         store,
     );
     let mut session = session.map_err(|why| Stop::Failed(why.to_string()))?;
+    if let Some((keys, number)) = station.facts.network.keys.as_ref().zip(number) {
+        let of = (station.facts.network.sink, number);
+        session = session.sealed(|node| keys.session(node, of));
+    }
     let mut watched = Watched {
         network: &mut tree,
         stop: &|| station.is_interrupted(),

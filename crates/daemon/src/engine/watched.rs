@@ -42,10 +42,14 @@ pub(super) fn numbered(
     if !is_secured || !has_floods(order) {
         return Ok(None);
     }
-    let reserved = station.store().reserve_numbers(NUMBERS, now());
-    let from = reserved.map_err(|why| NetworkFault::Broken(Box::new(why)))?;
-    let count = NUMBERS;
+    let (from, count) = (reserve(station)?, NUMBERS);
     Ok(Some(Order::Numbers { from, count }))
+}
+
+/// The first of numbers that are reserved in the store of `station`.
+pub(super) fn reserve(station: &StationState) -> Result<u32, NetworkFault> {
+    let reserved = station.store().reserve_numbers(NUMBERS, now());
+    reserved.map_err(|why| NetworkFault::Broken(Box::new(why)))
 }
 
 impl<F: Network> Layered for Watched<'_, F> {

@@ -4,10 +4,14 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use thalweg_daemon::Daemon;
 use thalweg_simnet::networks::Gauge;
 use thalweg_units::NodeId;
+use thalweg_wire::seal::frame::Sealing;
 
-use crate::client::{self, daemon, delete, get, post, until, Events, SEED};
+use crate::client::{
+    self, config, daemon, delete, get, network_that_is, post, until, Events, SEED,
+};
 
 /// What node `node` tells in `bytes` bytes.
 fn told_by(node: u64, bytes: usize) -> Vec<u8> {
@@ -110,6 +114,32 @@ fn a_session_is_watched_to_its_end_and_what_came_is_kept() {
     let packed = crate::pages::packed(page.as_bytes());
     assert!(packed < crate::pages::MOST / 2, "{packed}");
     assert_eq!(get(to, "/api/jobs/99/rates").status, 404);
+}
+
+#[test]
+fn a_session_in_a_secured_network_comes_sealed() {
+    let dir = tempfile::tempdir().unwrap();
+    let secured = network_that_is(Sealing::Sealed, 500.0);
+    let daemon = Daemon::start(&config(dir.path()), secured).unwrap();
+    let to = daemon.address();
+    let asked = post(
+        to,
+        "{\"kind\": \"session\", \"sources\": [4, 6], \"policy\": \"fair\", \"duration_s\": 200}",
+    );
+    let id = asked.json()["id"].as_i64().unwrap();
+    let done = until(to, id, |job| job["ended_at"].is_string());
+    assert_eq!(done["state"], "done", "{done}");
+    let came = whole_objects(to);
+    assert!(
+        came.len() == 2 && came.values().all(|bytes| *bytes > 1_000),
+        "{came:?}"
+    );
+    let objects = get(to, "/api/objects").json()["objects"].clone();
+    let objects = objects.as_array().unwrap();
+    assert!(
+        objects.iter().all(|object| object["sealed"] == true),
+        "{objects:?}"
+    );
 }
 
 #[test]

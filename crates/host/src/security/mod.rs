@@ -16,6 +16,8 @@ use std::sync::Arc;
 use thalweg_protocols::mote::Command;
 use thalweg_protocols::seals::{Kept, Seals};
 use thalweg_units::NodeId;
+use thalweg_wire::seal::keys::Numbered;
+use thalweg_wire::seal::session::SessionKeys;
 use thalweg_wire::seal::{GroupKeys, MasterKey, NodeKeys, SoftwareAes};
 
 /// Numbers that an order takes with it: no order's floods need more.
@@ -76,6 +78,10 @@ impl NetworkKeys {
     pub fn proof(&self, node: NodeId) -> Proof {
         Proof::Tag(self.node(node).objects(&mut SoftwareAes::default()))
     }
+    /// The keys of `node` in the session `of` a base station.
+    pub fn session(&self, node: NodeId, of: Numbered) -> SessionKeys {
+        self.node(node).session(&mut SoftwareAes::default(), of)
+    }
     /// Revokes the mote at `node`: the others' next group key, and the next generation of its own. None where the numbers of
     /// either are used up.
     #[must_use]
@@ -122,6 +128,13 @@ pub struct Security {
 }
 
 impl Security {
+    /// The number of a session that a base station begins.
+    ///
+    /// # Errors
+    /// [`NetworkFault::Broken`] where it cannot be reserved.
+    pub fn session_number(&self) -> Result<u32, NetworkFault> {
+        Ok(self.numbers.reserve(NUMBERS)?)
+    }
     /// What is to be ordered before `order`: its floods' numbers, if it has floods.
     ///
     /// # Errors

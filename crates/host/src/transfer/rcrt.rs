@@ -8,7 +8,8 @@
 use super::session::{SourceStatus, StreamEvent, StreamStore};
 use crate::job::Failure;
 use crate::network::NetworkTime;
-use crate::object::{digest, Memory};
+use crate::object::{self, Memory};
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -37,10 +38,18 @@ pub struct Stored {
 impl Stored {
     /// `object` in packets of `payload` bytes, at least one.
     pub fn new(object: Arc<[u8]>, payload: u8) -> Self {
-        let mut memory = Memory::default();
+        Self::proving(object::Proof::Digest, object, payload)
+    }
+    /// The same with a `proof`: sealed where that is a tag.
+    pub fn proving(proof: object::Proof, object: Arc<[u8]>, payload: u8) -> Self {
+        let mut memory = Memory::proving(proof);
         memory.offer(object);
         let payload = payload.max(1);
         Self { memory, payload }
+    }
+    /// What is known of the object.
+    pub fn info(&self) -> ObjectInfo {
+        self.memory.info()
     }
     /// Bytes of packet `sequence`: none behind the end.
     fn bytes_of(&self, sequence: u32) -> usize {
@@ -144,6 +153,7 @@ pub struct Progress {
 struct SourceObject {
     /// None before its source has reported it.
     info: Option<ObjectInfo>,
+    proof: object::Proof,
     opened: Option<NetworkTime>,
     last: Option<NetworkTime>,
     /// The most bytes that it ever had.
@@ -158,6 +168,7 @@ impl SourceObject {
     const fn new(info: Option<ObjectInfo>) -> Self {
         Self {
             info,
+            proof: object::Proof::Digest,
             opened: None,
             last: None,
             most: 0,
@@ -202,18 +213,24 @@ impl SourceObject {
         let patience = PATIENCE.max(Duration::from_secs_f64(packets));
         now.since(self.last.or(self.opened).unwrap_or(begun)) > patience
     }
-    fn finish(self, source: NodeId) -> Gathered {
+    fn finish(mut self, source: NodeId) -> Gathered {
         let bytes = self.bytes();
         let object = match (self.opened, self.info) {
             (None, _) => Err(Missing::Unheard),
             (_, None) if self.is_finished => Err(Missing::Unproved),
             (_, None) => Err(Missing::Endless { bytes }),
             (_, Some(info)) if info.is_none() => Err(Missing::NoRecording),
-            (_, Some(info)) => match (u64::from(info.len), digest(&self.received)) {
-                (of, _) if bytes < of => Err(Missing::Incomplete { bytes, of }),
-                (of, digest) if bytes > of || digest != info.digest => Err(Missing::Other),
-                _ => Ok(self.received),
-            },
+            (_, Some(info)) => {
+                let of = u64::from(info.len);
+                (self.proof).open(&info.digest, 0, &mut self.received);
+                match bytes.cmp(&of) {
+                    Ordering::Less => Err(Missing::Incomplete { bytes, of }),
+                    Ordering::Equal if self.proof.holds(&info.digest, &self.received) => {
+                        Ok(self.received)
+                    }
+                    Ordering::Equal | Ordering::Greater => Err(Missing::Other),
+                }
+            }
         };
         Gathered {
             source,
@@ -249,6 +266,14 @@ impl<W: FnMut(Progress) -> ControlFlow<()>> Objects<W> {
                 .collect(),
             watch,
         }
+    }
+    /// The same where `proof` tells for each source what shows that its object is whole; else that is a digest.
+    #[must_use]
+    pub fn proved_by(mut self, proof: impl Fn(NodeId) -> object::Proof) -> Self {
+        for (source, state) in &mut self.sources {
+            state.proof = proof(*source);
+        }
+        self
     }
     /// The result for each source, in the order of their numbers.
     pub fn finish(self) -> Vec<Gathered> {

@@ -15,7 +15,8 @@ pub use thalweg_protocols::member::FLOW;
 use thalweg_protocols::rcrt::sink::{policy, Config, Event, Sink};
 use thalweg_protocols::rcrt::{Handed, Send};
 use thalweg_units::{Duration, Instant, NodeId};
-use thalweg_wire::rcrt::{Proof, Up};
+use thalweg_wire::rcrt::{Flow, Proof};
+use thalweg_wire::seal::session::SessionKeys;
 
 /// How often bytes go to the store, at least.
 pub const FLUSH_EVERY: Duration = Duration::from_secs(1);
@@ -222,6 +223,17 @@ impl<K: StreamStore> Session<K> {
         })
     }
 
+    /// The same in a secured network, whose nodes have these `keys` in this session.
+    #[must_use]
+    pub fn sealed(self, keys: impl Fn(NodeId) -> SessionKeys) -> Self {
+        let sources = self.sources.keys();
+        let sealed = self.sink.sealed(sources.map(|node| (*node, keys(*node))));
+        Self {
+            sink: sealed,
+            ..self
+        }
+    }
+
     /// Gives the store the last bytes and the final status, and returns it.
     ///
     /// # Errors
@@ -303,7 +315,7 @@ impl<K: StreamStore> Session<K> {
 
 /// Whether a packet is of the one flow that a source has.
 fn is_ours(message: &[u8]) -> bool {
-    Up::parse(message).is_ok_and(|up| up.flow == FLOW)
+    Flow::of(message) == Some(FLOW)
 }
 
 /// What runs beside a base station has the network's clock.

@@ -2,6 +2,8 @@
 
 mod base;
 mod notes;
+#[cfg(test)]
+mod sealed_tests;
 #[cfg(any(test, feature = "std"))]
 pub mod sink;
 pub mod source;

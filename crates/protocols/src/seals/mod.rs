@@ -5,6 +5,10 @@
 //! restart forgets none of them, since [`Seals::kept`] is ahead of what was acted on; a node without numbers floods
 //! nothing. Tests: `tests.rs`, `../mote/tests/sealed.rs`.
 
+mod session;
+
+pub use session::{SessionSeal, SessionSeals};
+
 use thalweg_units::NodeId;
 use thalweg_wire::flood::{self, Kind};
 use thalweg_wire::hop;

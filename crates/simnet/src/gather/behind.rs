@@ -12,6 +12,7 @@ use thalweg_host::transfer::session::Session;
 use thalweg_protocols::rcrt::{Handed, Send};
 use thalweg_testbeds::Testbed;
 use thalweg_units::NodeId;
+use thalweg_wire::seal::frame::Sealing;
 
 /// A session whose packets and answers are counted.
 struct Counted<'a> {
@@ -55,6 +56,9 @@ impl Collection {
         observer: Observer<'_>,
     ) -> Result<Report, GatherError> {
         self.request.check()?;
+        if testbed.sealing == Sealing::Sealed {
+            return Err(GatherError::NoKeys);
+        }
         let sink = line.station().map_or(testbed.sink, |about| about.node);
         for source in self.request.nodes() {
             check(testbed, (Some(source), Some(sink))).map_err(CollectError::from)?;
@@ -84,6 +88,7 @@ impl Collection {
             seed,
             settled: None,
             begins,
+            sealing: Sealing::Open,
         };
         let seen = |one: &Gathered| {
             let (hops, feedbacks) = network.seen.get(&one.source).copied().unwrap_or_default();

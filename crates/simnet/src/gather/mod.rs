@@ -15,12 +15,14 @@ pub use scenario::{Scenario, ScenarioError};
 use crate::collect::{check, CollectError, Object};
 use crate::convergecast;
 use crate::rcrt::{Incident, Settle, Setup, TreeNetwork};
+use crate::security::simulated_security;
 use report::Context;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use thalweg_host::job::{run, Failure};
 use thalweg_host::network::{Network, NetworkTime};
-use thalweg_host::object::info;
+use thalweg_host::object::Proof;
+use thalweg_host::security::NetworkKeys;
 use thalweg_host::transfer::rcrt::{self, Objects, Stored, MAX_PAYLOAD_BYTES};
 use thalweg_host::transfer::session::{Session, SessionRequest, SessionRequestError};
 use thalweg_medium::chip::{CC2420, NRF52840};
@@ -58,6 +60,12 @@ pub enum GatherError {
     /// A payload that fits into no frame.
     #[error("a packet of rcrt holds 1 to {MAX_PAYLOAD_BYTES} bytes, not {0}")]
     Payload(u8),
+    /// The network is secured.
+    #[error("the network is secured, and rcrt-published is not sealed")]
+    NotSealed,
+    /// The network is secured, and behind a line.
+    #[error("security: base stations behind a port have no keys yet; simulated networks have")]
+    NoKeys,
     /// It does not fit this network.
     #[error(transparent)]
     Collect(#[from] CollectError),
@@ -73,7 +81,7 @@ impl GatherError {
     /// Whether the input is to blame, not the run.
     pub const fn is_input(&self) -> bool {
         match self {
-            Self::SessionRequest(_) | Self::Payload(_) => true,
+            Self::SessionRequest(_) | Self::Payload(_) | Self::NotSealed | Self::NoKeys => true,
             Self::Collect(error) => error.is_input(),
             Self::Run(_) | Self::Session(_) => false,
         }
@@ -143,28 +151,28 @@ impl Collection {
     ) -> Result<Report, GatherError> {
         let testbed = &site.testbed;
         self.check(testbed)?;
-        if ![CC2420, NRF52840].contains(site.board.chip) {
-            let chip = site.board.chip.name;
-            let why = format!("rcrt needs a CC2420 or an nRF52840, not the {chip}");
-            let testbed = testbed.name.clone();
-            return Err(CollectError::Unfit { testbed, why }.into());
-        }
-        let object = |id: NodeId| self.object.of(site.seed, id);
+        check_chip(site)?;
+        let security = self.security(site)?;
+        let proof = |id| (security.as_ref()).map_or(Proof::Digest, |(keys, _)| keys.proof(id));
         let supply = |id: NodeId| {
             let has_it = self.request.sources.contains(&id.get());
-            let object = if has_it { object(id) } else { Arc::from([]) };
-            Stored::new(object, self.payload)
+            let object = has_it.then(|| self.object.of(site.seed, id));
+            Stored::proving(proof(id), object.unwrap_or_default(), self.payload)
         };
-        let (setup, seed) = (self.setup(site), derive(site.seed, "rcrt run", &[]));
+        let number = security.as_ref().map(|(_, number)| *number);
+        let (setup, seed) = (self.setup(site, number), derive(site.seed, "rcrt run", &[]));
         let mut network = TreeNetwork::open(site, setup, supply, seed, capture)?;
         let routes = network.settle(|found, of| observer(Progress::Routes { found, of }))?;
         let begins = network.now();
-        let wanted = self.request.nodes().map(|id| (id, Some(info(&object(id)))));
+        let wanted = self.request.nodes().map(|id| (id, Some(supply(id).info())));
         let keeper = Objects::new(begins, wanted, |progress| {
             observer(Progress::Packets(progress))
         });
-        let here = (self.sink(testbed), begins);
+        let (here, keeper) = ((self.sink(testbed), begins), keeper.proved_by(proof));
         let mut job = Session::new(here, &self.request, None, self.rates, keeper)?;
+        if let Some((keys, number)) = &security {
+            job = job.sealed(|node| keys.session(node, (here.0, *number)));
+        }
         let result = match routes {
             ControlFlow::Continue(()) => run(&mut network, &mut job, &mut |_| routes),
             ControlFlow::Break(()) => Err(Failure::Cancelled),
@@ -181,13 +189,26 @@ impl Collection {
             seed: site.seed,
             settled: Some(begins.since(NetworkTime::ZERO)),
             begins,
+            sealing: site.sealing(),
         };
         let ran = network.finish()?;
         let seen = context.simulated(&ran);
         Ok(Report::new(&context, objects.finish(), seen))
     }
 
-    fn setup(&self, site: &Site) -> Setup {
+    /// The keys of `site` and the number of its session, where it is secured.
+    fn security(&self, site: &Site) -> Result<Option<(Arc<NetworkKeys>, u32)>, GatherError> {
+        let Some(security) = simulated_security(site) else {
+            return Ok(None);
+        };
+        if self.rates == Config::PAPER {
+            return Err(GatherError::NotSealed);
+        }
+        let number = security.session_number().map_err(Failure::from)?;
+        Ok(Some((security.keys, number)))
+    }
+    /// The run's; it has the session's `number` where that is sealed.
+    fn setup(&self, site: &Site, number: Option<u32>) -> Setup {
         let testbed = &site.testbed;
         let sources = self
             .request
@@ -207,7 +228,19 @@ impl Collection {
             flows,
             settle: Settle::UntilRoutes(SETTLE),
             incidents: self.scenario.incidents().filter_map(incident).collect(),
+            sealed: number.map(|number| (self.sink(testbed), number)),
             ..setup
         }
     }
+}
+
+/// Whether the nodes of `site` carry trees.
+fn check_chip(site: &Site) -> Result<(), GatherError> {
+    if [CC2420, NRF52840].contains(site.board.chip) {
+        return Ok(());
+    }
+    let chip = site.board.chip.name;
+    let why = format!("rcrt needs a CC2420 or an nRF52840, not the {chip}");
+    let testbed = site.testbed.name.clone();
+    Err(CollectError::Unfit { testbed, why }.into())
 }

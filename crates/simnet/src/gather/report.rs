@@ -13,6 +13,7 @@ use thalweg_host::transfer::rcrt::Gathered;
 use thalweg_protocols::rcrt::sink::Decrease;
 use thalweg_testbeds::Testbed;
 use thalweg_units::{Duration, NodeId};
+use thalweg_wire::seal::frame::Sealing;
 
 /// All of them together.
 #[derive(Debug, Clone, Serialize)]
@@ -96,6 +97,7 @@ pub(super) struct Context<'a> {
     pub settled: Option<Duration>,
     /// When routes have settled.
     pub begins: NetworkTime,
+    pub sealing: Sealing,
 }
 
 /// What is known of a flow beside its bytes.
@@ -203,7 +205,7 @@ impl Node {
             sink: context.sink,
             bytes: one.bytes,
             verified: object.is_some(),
-            sealed: false,
+            sealed: object.is_some() && context.sealing == Sealing::Sealed,
             goodput_kbps: match object {
                 Some(_) => per(one.bytes as f64 * 8e-3, duration_s),
                 None => 0.0,

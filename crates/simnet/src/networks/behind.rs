@@ -111,6 +111,7 @@ impl<O: Open + Clone + Send + 'static> Connector for Behind<O> {
         &'a mut self,
         network: &'a mut LineNetwork,
         request: &SessionRequest,
+        _number: Option<u32>,
     ) -> Result<Tree<'a>, Failure> {
         let sources: Vec<_> = request
             .nodes()

@@ -10,6 +10,7 @@ mod mote;
 mod network;
 mod outcome;
 mod pacing;
+mod program;
 mod run;
 mod setup;
 mod upper;

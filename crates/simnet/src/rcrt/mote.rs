@@ -3,9 +3,11 @@
 
 use thalweg_protocols::rcrt::source::{Event as SourceEvent, Order, Ready, Source, Supply};
 use thalweg_protocols::rcrt::{Base, Handed, Send};
+use thalweg_protocols::seals::SessionSeals;
 use thalweg_protocols::stack::{Gone, Packet, Readings, Room, Schedule, Upper};
 use thalweg_units::{Instant, NodeId};
 use thalweg_wire::rcrt::Flow;
+use thalweg_wire::seal::SoftwareAes;
 use thalweg_wire::tree::Direction;
 use thalweg_wire::{FrameBuf, WireError, Writer};
 
@@ -73,10 +75,13 @@ pub(super) enum Program<S> {
     /// A base station.
     Base(Box<Base>),
     /// RCRT.
-    Source(Box<Source<S, FLOWS>>),
+    Source(Box<Source<S, FLOWS, Option<Seals>>>),
     /// An application that sends without a transport.
     Readings(Readings),
 }
+
+/// A node's seals in a session.
+pub(super) type Seals = SessionSeals<SoftwareAes>;
 
 /// Orders to a program.
 #[derive(Debug, Clone, Copy)]

@@ -13,6 +13,8 @@ use thalweg_protocols::stack::{Drop, Event, Gone};
 use thalweg_sim::Aired;
 use thalweg_units::{Instant, NodeId, SimTime};
 use thalweg_wire::rcrt::{Down, DownBody, Up, UpBody};
+use thalweg_wire::seal::frame::Sealing;
+use thalweg_wire::seal::session::unchecked;
 
 /// The outcome of a flow.
 #[derive(Debug, Clone, PartialEq)]
@@ -89,6 +91,7 @@ pub struct Outcome {
     /// Packets that came in: without a transport by the stack's number.
     received: BTreeSet<(usize, u32)>,
     numbers: Numbers,
+    sealing: Sealing,
 }
 
 /// What says which packet came in.
@@ -127,6 +130,10 @@ impl Outcome {
             numbers: match setup.transport.is_reliable() {
                 true => Numbers::Transport,
                 false => Numbers::Stack,
+            },
+            sealing: match setup.sealed {
+                Some(_) => Sealing::Sealed,
+                None => Sealing::Open,
             },
             ..Self::default()
         }
@@ -173,11 +180,18 @@ impl Outcome {
             self.frames.1 += u64::from(frame.lost.is_some());
         }
     }
+    /// What `message` says beside its payload.
+    fn said<'m>(&self, message: &'m [u8]) -> &'m [u8] {
+        match self.sealing {
+            Sealing::Open => message,
+            Sealing::Sealed => unchecked(message).unwrap_or_default(),
+        }
+    }
     /// A packet came in at a base station.
     pub(super) fn arrived(&mut self, at: SimTime, origin: NodeId, number: u16, message: &[u8]) {
         let at = self.seconds(at);
         let has_transport = self.numbers == Numbers::Transport;
-        let up = Up::parse(message).ok().filter(|_| has_transport);
+        let up = Up::parse(self.said(message)).ok().filter(|_| has_transport);
         let sink = up.map_or(0, |up| up.flow.sink);
         let Some(&k) = self.index.get(&(origin, sink)) else {
             return;
@@ -203,7 +217,7 @@ impl Outcome {
     }
     /// A message of a sink goes down.
     pub(super) fn sent_down(&mut self, send: &Send) {
-        let Ok(down) = Down::parse(&send.message) else {
+        let Ok(down) = Down::parse(self.said(&send.message)) else {
             return;
         };
         let place = self.index.get(&(send.to, down.flow.sink));

@@ -7,9 +7,11 @@ use super::incident::Incident;
 use super::mote::{Program, ProgramEvent, ProgramOrder, Synthetic};
 use super::outcome::Outcome;
 use super::pacing::{HasRate, Pacing};
+use super::program::{program, seals};
 use super::setup::{Flow, Settle, Setup, Transport, Tree};
 use super::upper::Sinks;
 use crate::convergecast::{stack, RunError};
+use crate::security::simulated_keys;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use thalweg_medium::ether::{Ether, Reach};
@@ -17,15 +19,15 @@ use thalweg_medium::random::{derive, stream, uniform};
 use thalweg_protocols::fusion::Fusion;
 use thalweg_protocols::ifrc::{self, Ifrc};
 use thalweg_protocols::rcrt::sink::Sink;
-use thalweg_protocols::rcrt::source::{Order, Source, Supply};
-use thalweg_protocols::rcrt::{Base, Handed, Notes, Send};
-use thalweg_protocols::stack::{Application, Command, Config, Discipline, Event, Node, Open};
-use thalweg_protocols::stack::{Readings, Schedule, MAX_QUEUE};
+use thalweg_protocols::rcrt::source::{Order, Supply};
+use thalweg_protocols::rcrt::{Handed, Notes, Send};
+use thalweg_protocols::stack::{Command, Config, Discipline, Event, Node, Open};
+use thalweg_protocols::stack::{Schedule, MAX_QUEUE};
 use thalweg_protocols::tree::Role;
 use thalweg_sim::{Aired, Capture, Kind, Network, Observer, SimError};
 use thalweg_testbeds::{Site, Testbed};
 use thalweg_units::{Duration, Instant, NodeId, SimTime};
-use thalweg_wire::rcrt::{Rate, DATA_HEADER_BYTES};
+use thalweg_wire::rcrt::Rate;
 
 /// Nodes that a relay has routes down to: what RCRT's authors took.
 const DOWN: usize = 90;
@@ -98,6 +100,7 @@ impl<D: HasRate, S: Supply, const QUEUE: usize> Trees<D, S, QUEUE> {
         let id = |n: usize| testbed.id_of(n).unwrap_or(NodeId::MAX);
         let reach =
             Reach::of_environment(&site.environment, board.chip, setup.channel, board.tx_power);
+        let keys = setup.sealed.map(|_| simulated_keys(site.seed));
         let engine = |n: usize| {
             let is_base = setup.bases.contains(&n);
             let config = Config {
@@ -109,7 +112,8 @@ impl<D: HasRate, S: Supply, const QUEUE: usize> Trees<D, S, QUEUE> {
                 queue: setup.queue,
                 seed: derive(seed, "node", &[n as u64]),
             };
-            let program = program(&setup, n, || supply(n, id(n)));
+            let seals = keys.as_ref().and_then(|keys| seals(&setup, keys, id(n)));
+            let program = program(&setup, n, || supply(n, id(n)), seals);
             Node::new(config, discipline(id(n)), program)
         };
         let engines = (0..testbed.len()).map(engine).collect();
@@ -317,23 +321,6 @@ fn run_paced<D: HasRate, const QUEUE: usize>(
 /// Sinks beside base stations have an exact clock.
 const fn instant(at: SimTime) -> Instant {
     Instant::from_nanos(at.as_nanos())
-}
-
-/// The program of node `n`.
-fn program<S: Supply>(setup: &Setup, n: usize, supply: impl FnOnce() -> S) -> Program<S> {
-    let bytes = usize::from(setup.payload_bytes);
-    if setup.bases.contains(&n) {
-        return Program::Base(Box::new(Base::new()));
-    }
-    match setup.transport {
-        // As many bytes on the air as with a transport.
-        Transport::BestEffort => Program::Readings(Readings::new(
-            Application::Insists,
-            bytes + DATA_HEADER_BYTES,
-        )),
-        Transport::Ifrc => Program::Readings(Readings::new(Application::Fills, bytes)),
-        Transport::Rcrt(_) => Program::Source(Box::new(Source::new(setup.source, supply()))),
-    }
 }
 
 type Agenda = Vec<(SimTime, usize, Command<ProgramOrder>)>;

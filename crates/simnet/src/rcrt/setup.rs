@@ -12,6 +12,7 @@ use thalweg_protocols::stack::Queue;
 use thalweg_protocols::tree::Routing;
 use thalweg_testbeds::Site;
 use thalweg_units::{Channel, Dbm, Duration, NodeId};
+use thalweg_wire::seal::keys::Numbered;
 
 /// A flow, or what a node without a transport sends.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -111,6 +112,8 @@ pub struct Setup {
     pub limit: Duration,
     /// What happens to nodes, after routes have settled.
     pub incidents: Vec<(Duration, usize, Incident)>,
+    /// In a secured network the base station of the session, and the session's number.
+    pub sealed: Option<Numbered>,
 }
 
 /// No session takes so long.
@@ -155,6 +158,7 @@ impl Setup {
             settle: Settle::For(Duration::ZERO),
             limit: LIMIT,
             incidents: Vec::new(),
+            sealed: None,
         }
     }
     /// Packets of each flow of `node`, by sink.

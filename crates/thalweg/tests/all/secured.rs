@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow::Continue;
 use std::sync::{Arc, Mutex};
-use thalweg::{Error, ErrorKind, Explain, Network, Object, Visit};
+use thalweg::{Error, ErrorKind, Explain, Gathering, Network, Object, Visit};
 use thalweg_sim::{Capture, CaptureError, Captured};
 use thalweg_testbeds::Testbed;
 use thalweg_units::NodeId;
@@ -76,6 +76,35 @@ fn a_listener_reads_nothing() {
     }
 }
 
+/// A session of RCRT, too, brings sealed objects of which nobody who listens reads a piece.
+#[test]
+fn a_session_is_sealed() {
+    let session = |network: Network| {
+        let (network, listener) = (network.protocol("rcrt").unwrap(), Listener::default());
+        let capture = Some(Box::new(listener.clone()) as Box<dyn Capture>);
+        let all = Gathering::default();
+        let report = network
+            .gather(&all, capture, &mut |_| Continue(()))
+            .unwrap();
+        let frames = listener.0.lock().unwrap().clone();
+        (report, frames)
+    };
+    for (network, is_sealed) in [(line(), false), (secured(), true)] {
+        let (report, frames) = session(network.clone());
+        let on_air: BTreeSet<&[u8]> = frames.iter().flat_map(|frame| frame.windows(8)).collect();
+        assert_eq!((report.whole, report.nodes.len()), (4, 4));
+        for node in &report.nodes {
+            let summary = &node.outcome.summary;
+            assert_eq!((summary.verified, summary.sealed), (true, is_sealed));
+            let object = node.object.as_ref().unwrap();
+            let is_read = object.windows(8).any(|piece| on_air.contains(piece));
+            assert_eq!(is_read, !is_sealed);
+        }
+        let (again, _) = session(network);
+        assert_eq!(again.feedbacks, report.feedbacks, "one seed, one result");
+    }
+}
+
 /// Parts of an object, and other sizes of packets, are the same bytes on the air, wherever they are cut.
 #[test]
 fn every_cut_of_an_object_is_the_same_on_the_air() {
@@ -109,7 +138,7 @@ fn every_cut_of_an_object_is_the_same_on_the_air() {
 #[test]
 fn what_is_not_sealed_is_refused_in_one_line() {
     let kind = |error: Error| (error.kind(), error.to_string());
-    for protocol in ["p3", "pip", "p3-best", "rcrt"] {
+    for protocol in ["p3", "pip", "p3-best", "rcrt-published"] {
         let network = secured().protocol(protocol).unwrap();
         let (of, line) = kind(network.check_options().unwrap_err());
         assert_eq!(of, ErrorKind::Input);
@@ -130,9 +159,20 @@ fn a_testbed_may_demand_it() {
     let testbed = read("security = \"require\"").unwrap();
     let network = Network::of(testbed).random_object(500);
     assert!(network.collect(2).unwrap().summary().sealed);
-    let p3 = network.protocol("p3").unwrap().collect(2).unwrap_err();
+    let p3 = network.clone().protocol("p3").unwrap();
+    let p3 = p3.collect(2).unwrap_err();
     assert_eq!(p3.kind(), ErrorKind::Input);
     assert!(p3.to_string().contains("is not sealed"), "{p3}");
+    for (protocol, sealed) in [
+        ("rcrt", Ok(true)),
+        ("rcrt-published", Err(ErrorKind::Input)),
+    ] {
+        let network = network.clone().protocol(protocol).unwrap();
+        let all = Gathering::default();
+        let told = network.gather(&all, None, &mut |_| Continue(()));
+        let told = told.map(|report| report.nodes[0].outcome.summary.sealed);
+        assert_eq!(told.map_err(|why| why.kind()), sealed, "{protocol}");
+    }
     assert!(
         !Network::of(read("").unwrap())
             .random_object(500)

@@ -5,6 +5,7 @@
 
 use super::cmac::cmac;
 use super::object::ObjectKeys;
+use super::session::SessionKeys;
 use super::{Cipher, Key};
 use thalweg_units::NodeId;
 
@@ -12,6 +13,8 @@ const NODE: &[u8] = b"thalweg node";
 const GROUP: &[u8] = b"thalweg group";
 const STREAM: &[u8] = b"object stream";
 const TAG: &[u8] = b"object tag";
+const SESSION_STREAM: &[u8] = b"session stream";
+const SESSION_TAG: &[u8] = b"session tag";
 const FLOOD: &[u8] = b"flood";
 const TRANSFER: &[u8] = b"transfer";
 const SURVEY: &[u8] = b"survey tag";
@@ -69,6 +72,19 @@ impl NodeKeys {
         ObjectKeys {
             stream: derived(cipher, &self.0, &[STREAM]),
             tag: derived(cipher, &self.0, &[TAG]),
+        }
+    }
+    /// For its messages, and those to it, in the session that `sink` began with this `number`.
+    pub fn session(
+        &self,
+        cipher: &mut (impl Cipher + ?Sized),
+        (sink, number): Numbered,
+    ) -> SessionKeys {
+        let (sink, number) = (sink.get().to_le_bytes(), number.to_le_bytes());
+        let mut of = |label| derived(cipher, &self.0, &[label, &sink, &number]);
+        SessionKeys {
+            stream: of(SESSION_STREAM),
+            tag: of(SESSION_TAG),
         }
     }
 }
@@ -139,6 +155,10 @@ mod tests {
             let own = master.node(aes, node(id), generation);
             let ObjectKeys { stream, tag } = own.objects(aes);
             all.extend([own.key().clone(), stream, tag]);
+            for (sink, number) in [(1, 1), (1, 2), (2, 1), (256, 0)] {
+                let SessionKeys { stream, tag } = own.session(aes, (node(sink), number));
+                all.extend([stream, tag]);
+            }
         }
         for epoch in [0, 1, 256] {
             let group = master.group(aes, epoch);

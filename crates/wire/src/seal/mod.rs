@@ -1,7 +1,7 @@
 //! What seals frames and objects: AES-128 in the modes CMAC (RFC 4493) and CTR (SP 800-38A), and the network's keys.
 //!
-//! Owns: [`Key`], which no text shows; the seam to a chip's AES, [`Cipher`]; [`mod@cmac`], [`object`]s, [`frame`]s, [`survey`]s
-//! and the derivation of keys ([`keys`]). Invariants: nothing but a key's owner reads its bytes; tags are compared in constant time; no
+//! Owns: [`Key`], which no text shows; the seam to a chip's AES, [`Cipher`]; [`mod@cmac`], [`object`]s, [`frame`]s, [`survey`]s,
+//! [`session`]s and the derivation of keys ([`keys`]). Invariants: nothing but a key's owner reads its bytes; tags are compared in constant time; no
 //! counter and no random number is a nonce. `docs/security.md` says what is protected. Tests: beside the modules.
 
 mod aes;
@@ -9,6 +9,7 @@ pub mod cmac;
 pub mod frame;
 pub mod keys;
 pub mod object;
+pub mod session;
 pub mod survey;
 #[cfg(test)]
 pub(crate) mod testing;

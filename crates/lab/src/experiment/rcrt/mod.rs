@@ -347,6 +347,7 @@ impl Rcrt {
             settle: Settle::For(Duration::from_secs(u64::from(self.settle_s))),
             limit: Duration::from_secs(u64::from(self.limit_s)),
             incidents: incidents.chain(off).collect::<Result<_>>()?,
+            sealed: None,
         })
     }
 

@@ -77,6 +77,8 @@ pub struct Refused {
     pub flows: u64,
     /// A sequence number that no source sends which keeps to its window.
     pub sequences: u64,
+    /// In a secured network: not sealed with its origin's keys.
+    pub forged: u64,
 }
 
 /// What a store has kept of a flow.

@@ -13,6 +13,7 @@ mod flow;
 mod loss;
 pub mod policy;
 mod rtt;
+mod sealed;
 mod spare;
 #[cfg(test)]
 mod tests;
@@ -58,6 +59,8 @@ pub struct Sink {
     refusals: VecDeque<(NodeId, Flow, u8, DownBody<'static>)>,
     events: VecDeque<Event>,
     refused: Refused,
+    /// In a secured network.
+    seals: Option<sealed::Seals>,
 }
 
 impl Sink {
@@ -75,6 +78,7 @@ impl Sink {
             refusals: VecDeque::new(),
             events: VecDeque::new(),
             refused: Refused::default(),
+            seals: None,
         }
     }
     /// Goes on with a flow that a store has kept. Its source asks for the connection again, by itself or after
@@ -153,6 +157,15 @@ impl Sink {
 
     /// A packet that `origin` made.
     pub fn handle_packet(&mut self, now: Instant, origin: NodeId, bytes: &[u8]) {
+        if self.seals.is_none() {
+            return self.handle_message(now, origin, bytes);
+        }
+        match self.opened(origin, bytes) {
+            Some(message) => self.handle_message(now, origin, &message),
+            None => self.refused.forged += 1,
+        }
+    }
+    fn handle_message(&mut self, now: Instant, origin: NodeId, bytes: &[u8]) {
         let Ok(up) = Up::parse(bytes) else {
             self.refused.malformed += 1;
             return;
@@ -484,8 +497,8 @@ impl Sink {
                 connection,
                 what,
             };
-            if let Ok(message) = FrameBuf::build(|w| down.emit(w)) {
-                return Some((to, message));
+            if let Some(message) = self.message(to, &down, 0) {
+                return Some(message);
             }
         }
         while let Some(key) = self.answers.pop_front() {
@@ -522,8 +535,9 @@ impl Sink {
                     _ => DownBody::Feedback(feedback),
                 },
             };
-            if let Ok(message) = FrameBuf::build(|w| down.emit(w)) {
-                return Some((f.origin, message));
+            let (to, next) = (f.origin, f.next);
+            if let Some(message) = self.message(to, &down, next) {
+                return Some(message);
             }
         }
         None

@@ -154,6 +154,14 @@ impl FlowState {
         }
     }
 
+    /// The sequence number that `next` says, in full.
+    pub(super) const fn number(&self, next: Next) -> u32 {
+        match next {
+            Next::Open => self.acked,
+            Next::Finish => self.next,
+            Next::Again(sequence) | Next::New(sequence) => sequence,
+        }
+    }
     /// `next` was handed to the stack.
     pub(super) fn sent(&mut self, now: Instant, next: Next, config: &Config) {
         match next {

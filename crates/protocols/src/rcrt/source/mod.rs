@@ -3,9 +3,11 @@
 //!
 //! It is the upper layer of a [`stack`](crate::stack). The sink decides everything and the source obeys. Time base: the
 //! node's clock. Invariants: a packet accepted from a supply is read again until the sink has it; every wait has a
-//! time-out. Tests: `tests.rs`.
+//! time-out; a source with seals believes nothing that is not sealed. Tests: `tests.rs`, `sealed_tests.rs`.
 
 mod flow;
+#[cfg(test)]
+mod sealed_tests;
 mod supply;
 #[cfg(test)]
 mod tests;
@@ -14,11 +16,13 @@ pub use flow::State;
 pub use supply::{Application, Ready, Ring, Supply};
 
 use crate::ring::Fifo;
+use crate::seals::{SessionSeal, Unsealed};
 use crate::stack::{Packet, Room, Upper};
 use crate::timer::sooner;
 use flow::{FlowState, Heard, Next};
 use thalweg_units::{Duration, Instant};
 use thalweg_wire::rcrt::{Down, DownBody, FeedbackRequest, Flow, Met, Rate, Up, UpBody};
+use thalweg_wire::seal::session::nearest;
 use thalweg_wire::tree::Direction;
 use thalweg_wire::FrameBuf;
 
@@ -116,9 +120,10 @@ pub enum Message {
 /// Events that wait; the oldest makes room.
 const MAX_EVENTS: usize = 8;
 
-/// The sources of a node: at most `FLOWS` flows, whose packets `supply` has.
+/// The sources of a node: at most `FLOWS` flows, whose packets `supply` has. `G` seals its messages.
 #[derive(Debug)]
-pub struct Source<S, const FLOWS: usize = 1> {
+pub struct Source<S, const FLOWS: usize = 1, G = Unsealed> {
+    seals: G,
     config: Config,
     supply: S,
     flows: [Option<FlowState>; FLOWS],
@@ -131,7 +136,15 @@ pub struct Source<S, const FLOWS: usize = 1> {
 impl<S: Supply, const FLOWS: usize> Source<S, FLOWS> {
     /// Without flows.
     pub const fn new(config: Config, supply: S) -> Self {
+        Self::sealed(config, supply, Unsealed)
+    }
+}
+
+impl<S: Supply, const FLOWS: usize, G: SessionSeal> Source<S, FLOWS, G> {
+    /// The same with `seals`, of one session, in which no connection of a flow has the number of an earlier one.
+    pub const fn sealed(config: Config, supply: S, seals: G) -> Self {
         Self {
+            seals,
             config,
             supply,
             flows: [const { None }; FLOWS],
@@ -140,8 +153,8 @@ impl<S: Supply, const FLOWS: usize> Source<S, FLOWS> {
             events: Fifo::EMPTY,
         }
     }
-    /// Messages to its flows that no sink sends. Links are not secured: one forged acknowledgement would make a source
-    /// forget what has not arrived.
+    /// Messages to its flows that no sink sends: forged, or damaged. One that was believed could make a source forget what
+    /// has not arrived.
     pub const fn refused(&self) -> u32 {
         self.refused
     }
@@ -214,6 +227,7 @@ impl<S: Supply, const FLOWS: usize> Source<S, FLOWS> {
             }
         };
         let (id, connection) = (flow.flow, flow.connection);
+        let number = flow.number(next);
         flow.sent(now, next, &self.config);
         let message = match next {
             Next::Again(sequence) => Message::Again(sequence),
@@ -227,15 +241,28 @@ impl<S: Supply, const FLOWS: usize> Source<S, FLOWS> {
             connection,
             what,
         };
-        FrameBuf::build(|w| up.emit(w)).ok()
+        let mut message = FrameBuf::build(|w| up.emit(w)).ok()?;
+        self.seals.seal(&mut message, number).ok()?;
+        Some(message)
     }
 
-    fn handle_down(&mut self, now: Instant, down: &Down<'_>) {
+    /// What `sealed` says, `down`, if it is its sink's.
+    fn handle_down(&mut self, now: Instant, sealed: &[u8], down: &Down<'_>) {
         let known = self.flows.iter_mut().flatten();
         let mut known = known.filter(|f| f.connection == down.connection);
         let Some(flow) = known.find(|f| f.flow == down.flow) else {
             return;
         };
+        let number = match down.what {
+            DownBody::Accept(feedback) | DownBody::Feedback(feedback) => {
+                nearest(flow.acked, feedback.next)
+            }
+            DownBody::Finished | DownBody::Unknown | DownBody::Refuse => 0,
+        };
+        if !self.seals.is_right(sealed, number) {
+            self.refused = self.refused.saturating_add(1);
+            return;
+        }
         match down.what {
             DownBody::Accept(feedback) | DownBody::Feedback(feedback) => {
                 if matches!(flow.state, State::Finished | State::Refused) {
@@ -302,7 +329,7 @@ impl FlowState {
     }
 }
 
-impl<S: Supply, const FLOWS: usize> Upper for Source<S, FLOWS> {
+impl<S: Supply, const FLOWS: usize, G: SessionSeal> Upper for Source<S, FLOWS, G> {
     type Command = Order;
     type Event = Event;
 
@@ -343,8 +370,9 @@ impl<S: Supply, const FLOWS: usize> Upper for Source<S, FLOWS> {
         None
     }
     fn arrived(&mut self, now: Instant, packet: &Packet) {
-        if let Ok(down) = Down::parse(&packet.payload) {
-            self.handle_down(now, &down);
+        let message = self.seals.unchecked(&packet.payload);
+        if let Some(Ok(down)) = message.map(Down::parse) {
+            self.handle_down(now, &packet.payload, &down);
         }
     }
     /// What is in flash outlasts it: [`Order::Resume`].

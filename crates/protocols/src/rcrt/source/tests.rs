@@ -106,13 +106,16 @@ impl Mote {
             connection: 3,
             what,
         };
+        self.arrives(FrameBuf::build(|w| down.emit(w)).unwrap());
+    }
+    fn arrives(&mut self, payload: FrameBuf) {
         let to = NodeId::new(7).unwrap();
         let packet = Packet {
             direction: Direction::Down { to },
             origin: NodeId::new(1).unwrap(),
             number: 1,
             hops: 2,
-            payload: FrameBuf::build(|w| down.emit(w)).unwrap(),
+            payload,
         };
         self.source.arrived(self.now, &packet);
     }
@@ -294,6 +297,53 @@ fn forged_acknowledgements_are_refused_and_counted() {
     assert_eq!(mote.source.state(FLOW), Some((State::Open, 5, 4)));
     let again = mote.sends();
     assert!(matches!(again[..], [Data(4, ..)]), "{again:?}");
+}
+
+/// Bits that flip past the check sum, and bytes that are missing: while anything is missing at the sink, no such feedback makes a
+/// source forget more than the true one would. Nor does one of another flow or connection.
+#[test]
+fn damaged_feedback_makes_no_source_forget() {
+    let mut room = [0; 2 * MAX_NACKS];
+    let feedback = Feedback {
+        number: 2,
+        rate: Rate::from_per_s(1.0),
+        next: 2,
+        rtt_ms: 500,
+        nacks: Nacks::pack([2, 3, 6].into_iter(), &mut room),
+    };
+    let (flow, what) = (FLOW, DownBody::Feedback(feedback));
+    let says = |flow, connection| {
+        let down = Down {
+            flow,
+            connection,
+            what,
+        };
+        FrameBuf::build(|w| down.emit(w)).unwrap()
+    };
+    let good = says(flow, 3);
+    let hears = |payload| {
+        let mut mote = Mote::connected(100, Config::PAPER);
+        mote.sends();
+        mote.runs(SECOND * 6);
+        assert_eq!(mote.source.state(FLOW), Some((State::Open, 7, 0)));
+        mote.arrives(payload);
+        mote.source.state(FLOW).unwrap()
+    };
+    assert_eq!(hears(good), (State::Open, 7, 2));
+    for bit in 0..good.len() * 8 {
+        let mut flipped = good;
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        let (state, _, acked) = hears(flipped);
+        assert!(state == State::Open && acked <= 2, "bit {bit}: {acked}");
+    }
+    for len in 0..good.len() {
+        let (state, _, acked) = hears(FrameBuf::from_slice(&good[..len]).unwrap());
+        assert!(state == State::Open && acked <= 2, "{len} bytes: {acked}");
+    }
+    let other = Flow { sink: 2, number: 0 };
+    for foreign in [says(flow, 2), says(flow, 4), says(other, 3)] {
+        assert_eq!(hears(foreign), (State::Open, 7, 0));
+    }
 }
 
 #[test]

@@ -28,6 +28,7 @@ fn what_cannot_be_is_counted_and_changes_nothing() {
         demands: 1,
         flows: 0,
         sequences: 4,
+        forged: 0,
     };
     assert_eq!(bench.sink.refused(), refused);
     assert_eq!((bench.view(7), bench.events()), (view, vec![]));
