@@ -38,10 +38,11 @@ pub(crate) fn run(args: &FaultArgs) -> Result<(), Failure> {
     if args.power {
         return power(args);
     }
-    let whom = match (args.outsider, args.secure) {
-        (true, _) => Whom::Outsider,
-        (false, true) => Whom::OutsiderWithoutKeys,
-        (false, false) => Whom::Nature,
+    let whom = match args {
+        _ if args.outsider => Whom::Outsider,
+        _ if args.secure => Whom::OutsiderWithoutKeys,
+        _ if args.captured => Whom::CapturedMote,
+        _ => Whom::Nature,
     };
     match (args.seed, &args.replay) {
         (Some(seed), _) if args.script => print(&draw(seed, whom).to_text()),
@@ -78,6 +79,7 @@ struct One<'a> {
     jobs: Option<u32>,
     jobs_done: Option<u32>,
     delivered: Option<u32>,
+    out_of_reach: Option<u32>,
     network_s: Option<f64>,
     script: Option<&'a str>,
 }
@@ -103,6 +105,7 @@ fn one(args: &FaultArgs, script: &Script, seed: Option<u64>) -> Result<(), Failu
             jobs: ran.map(|ran| ran.jobs),
             jobs_done: ran.map(|ran| ran.done),
             delivered: ran.map(|ran| ran.delivered),
+            out_of_reach: ran.map(|ran| ran.out_of_reach),
             network_s: ran.map(|ran| ran.time.as_secs_f64()),
             script: text.as_deref(),
         })?;
@@ -120,12 +123,16 @@ fn one(args: &FaultArgs, script: &Script, seed: Option<u64>) -> Result<(), Failu
 /// What a scenario came to in which everything held.
 fn held(ran: &Ran) -> String {
     format!(
-        "everything held: {} of {} done while things went wrong, {} afterwards, {:.1} s of the network's time",
+        "everything held: {} of {} done while things went wrong, {} afterwards{}, {:.1} s of the network's time",
         ran.done,
         plural(ran.jobs, "job", "jobs"),
         match ran.delivered {
             1 => "1 object arrived".to_owned(),
             more => format!("{more} objects arrived"),
+        },
+        match ran.out_of_reach {
+            0 => String::new(),
+            some => format!(", {some} without a strong path"),
         },
         ran.time.as_secs_f64()
     )
@@ -198,7 +205,12 @@ fn many(args: &FaultArgs, whom: Whom) -> Result<(), Failure> {
         Some((seed, breach)) => Err(Failure::Job(format!(
             "{}; again: thalweg fault{} --seed {seed}",
             broke(breach, Some(*seed)),
-            if args.secure { " --secure" } else { "" }
+            match whom {
+                Whom::Nature => "",
+                Whom::Outsider => " --outsider",
+                Whom::OutsiderWithoutKeys => " --secure",
+                Whom::CapturedMote => " --captured",
+            }
         ))),
         None if interrupt.is_set() => Err(Failure::Job("interrupted".to_owned())),
         None => Ok(()),

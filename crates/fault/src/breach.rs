@@ -76,6 +76,12 @@ pub enum Breach {
         /// The node.
         node: NodeId,
     },
+    /// An outsider with a captured mote's keys read an object of another node.
+    #[error("an outsider can read the object of node {source_node}")]
+    Secret {
+        /// The source.
+        source_node: NodeId,
+    },
     /// A meter does not add up.
     #[error("node {node}: its meter has {metered} of {passed}")]
     Meter {
@@ -110,6 +116,8 @@ pub enum BreachKind {
     Survey,
     /// [`Breach::Meter`].
     Meter,
+    /// [`Breach::Secret`].
+    Secret,
 }
 
 impl Breach {
@@ -125,6 +133,7 @@ impl Breach {
             Self::Unordered { .. } => BreachKind::Unordered,
             Self::Link { .. } | Self::Battery { .. } => BreachKind::Survey,
             Self::Meter { .. } => BreachKind::Meter,
+            Self::Secret { .. } => BreachKind::Secret,
         }
     }
 }
@@ -142,6 +151,7 @@ impl BreachKind {
             Self::Unordered => "no order is obeyed that was not given",
             Self::Survey => "links and batteries are those that nodes have",
             Self::Meter => "energy adds up",
+            Self::Secret => "nobody reads an object without its node's key",
         }
     }
 }

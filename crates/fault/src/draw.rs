@@ -21,6 +21,8 @@ pub enum Whom {
     Outsider,
     /// The same, where all nodes have keys and he has none.
     OutsiderWithoutKeys,
+    /// The same, and he has those of a mote that he captured.
+    CapturedMote,
 }
 
 /// Powers of strong links, and of the others, in dBm.
@@ -41,11 +43,56 @@ const KINDS: [u8; 11] = [
     dispatch::HOP_ACK,
 ];
 
+/// How large a scenario is. What goes wrong does so in small ones, too, of which many more run in the same time.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Size {
+    Small,
+    Large,
+}
+
+impl Size {
+    /// One in twelve is large.
+    fn draw(rng: &mut Stream) -> Self {
+        match rng.random_ratio(1, 12) {
+            true => Self::Large,
+            false => Self::Small,
+        }
+    }
+    const fn most_nodes(self) -> u16 {
+        match self {
+            Self::Small => 5,
+            Self::Large => 8,
+        }
+    }
+    const fn most_fetches(self) -> u32 {
+        match self {
+            Self::Small => 2,
+            Self::Large => 4,
+        }
+    }
+}
+
 /// The script of `seed`.
 pub fn draw(seed: u64, whom: Whom) -> Script {
     let rng = &mut stream(seed, "fault script", &[]);
-    let nodes = rng.random_range(2..=8);
-    let steps = steps(rng, nodes);
+    let size = Size::draw(rng);
+    // Nodes that rest take three times as long to simulate.
+    let idle = match rng.random_ratio(1, 20) {
+        true => Idle::Rests,
+        false => Idle::Listens,
+    };
+    let nodes = rng.random_range(2..=size.most_nodes());
+    let mut steps = steps(rng, nodes, size, idle);
+    if whom == Whom::Nature && rng.random_ratio(1, 16) {
+        let at = rng.random_range(0..=steps.len());
+        steps.insert(
+            at,
+            Step::Session {
+                bytes: rng.random_range(1..2_000),
+                for_ms: rng.random_range(5_000..60_000),
+            },
+        );
+    }
     // A survey takes a second and a half, a transfer some hundred milliseconds: most strike then, some later.
     let working_ms = 1_500 + 400 * steps.len() as u64;
     let span_ms = working_ms * *[1, 1, 2, 4].choose(rng).unwrap_or(&1);
@@ -57,10 +104,7 @@ pub fn draw(seed: u64, whom: Whom) -> Script {
             false => "telosb",
         }
         .to_owned(),
-        idle: match rng.random_ratio(1, 8) {
-            true => Idle::Rests,
-            false => Idle::Listens,
-        },
+        idle,
         foreign_traffic: match rng.random_ratio(1, 6) {
             true => (rng.random_range(0.01..0.2_f64) * 100.0).round() / 100.0,
             false => 0.0,
@@ -68,6 +112,7 @@ pub fn draw(seed: u64, whom: Whom) -> Script {
         security: match whom {
             Whom::Nature | Whom::Outsider => Security::None,
             Whom::OutsiderWithoutKeys => Security::Keys,
+            Whom::CapturedMote => Security::Captured,
         },
         links: links(rng, nodes),
         steps,
@@ -89,9 +134,15 @@ pub fn draw(seed: u64, whom: Whom) -> Script {
         }
     }
     if whom != Whom::Nature {
-        for _ in 0..rng.random_range(1..=3) {
+        // With a captured mote he does more.
+        let most = if whom == Whom::CapturedMote { 8 } else { 3 };
+        let captured = rng.random_range(2..=nodes);
+        for _ in 0..rng.random_range(1..=most) {
             let act = act(rng, &script, span_ms);
-            script.strikes.push(act);
+            script.strikes.push(Strike {
+                node: captured,
+                ..act
+            });
         }
     }
     script.strikes.sort_by_key(|strike| strike.at_ms);
@@ -123,14 +174,15 @@ fn links(rng: &mut Stream, nodes: u16) -> Vec<Link> {
     links
 }
 
-fn steps(rng: &mut Stream, nodes: u16) -> Vec<Step> {
+fn steps(rng: &mut Stream, nodes: u16, size: Size, idle: Idle) -> Vec<Step> {
     let mut steps = Vec::new();
-    for _ in 0..rng.random_range(1..=4) {
-        let bytes = match rng.random_range(0..10) {
-            0 => 1,
-            1 => rng.random_range(2..120),
-            2..=8 => rng.random_range(120..12_000),
-            _ => rng.random_range(12_000..60_000),
+    for _ in 0..rng.random_range(1..=size.most_fetches()) {
+        let bytes = match (size, rng.random_range(0..10)) {
+            (_, 0) => 1,
+            (_, 1) => rng.random_range(2..120),
+            (Size::Small, _) => rng.random_range(120..3_000),
+            (Size::Large, 2..=8) => rng.random_range(120..12_000),
+            (Size::Large, _) => rng.random_range(12_000..60_000),
         };
         let from = rng.random_range(2..=nodes);
         steps.push(Step::Fetch { from, bytes });
@@ -140,7 +192,9 @@ fn steps(rng: &mut Stream, nodes: u16) -> Vec<Step> {
                 ms: rng.random_range(1..8_000),
             }),
             // Long enough for nodes that rest.
-            4 => steps.push(Step::Pause { ms: 900_000 }),
+            4 if idle == Idle::Rests || size == Size::Large => {
+                steps.push(Step::Pause { ms: 900_000 });
+            }
             _ => {}
         }
     }
@@ -193,7 +247,11 @@ fn act(rng: &mut Stream, script: &Script, span_ms: u64) -> Strike {
     let kind = *KINDS.choose(rng).unwrap_or(&dispatch::FLOOD);
     let act = match rng.random_range(0..8) {
         0 => Act::Fetch { from },
-        1..=3 => Act::Replay { kind },
+        1 => Act::Flood {
+            kind,
+            count: rng.random_range(2..100),
+        },
+        2 | 3 => Act::Replay { kind },
         _ => Act::Forge {
             kind,
             at: rng.random(),
@@ -211,10 +269,17 @@ fn act(rng: &mut Stream, script: &Script, span_ms: u64) -> Strike {
 mod tests {
     use super::*;
 
+    const WHOM: [Whom; 4] = [
+        Whom::Nature,
+        Whom::Outsider,
+        Whom::OutsiderWithoutKeys,
+        Whom::CapturedMote,
+    ];
+
     #[test]
     fn one_seed_one_script_and_each_can_be_read() {
         for seed in 0..500 {
-            for whom in [Whom::Nature, Whom::Outsider, Whom::OutsiderWithoutKeys] {
+            for whom in WHOM {
                 let script = draw(seed, whom);
                 assert_eq!(script, draw(seed, whom), "seed {seed}");
                 assert_eq!(script.has_outsider(), whom != Whom::Nature);
@@ -241,7 +306,7 @@ mod tests {
                 what.split_inclusive([' ', '(']).take(2).collect()
             })
             .collect();
-        // Dead, Deaf, Jammed, Reboot, Frames, and three acts.
-        assert!(kinds.len() >= 8, "{kinds:?}");
+        // Dead, Deaf, Jammed, Reboot, Frames, and four acts.
+        assert!(kinds.len() >= 9, "{kinds:?}");
     }
 }

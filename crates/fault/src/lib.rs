@@ -8,6 +8,7 @@
 mod air;
 mod breach;
 pub mod campaign;
+mod captured;
 mod draw;
 mod network;
 mod outsider;
@@ -15,6 +16,7 @@ mod party;
 pub mod power;
 mod run;
 mod script;
+mod session;
 mod shelf;
 mod shrink;
 

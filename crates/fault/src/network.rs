@@ -3,29 +3,29 @@
 //! Time base: simulated time. Invariants: strikes come at their times, whatever the host does; after each notice, and each
 //! strike, a breach ends the run. Tests: `run_tests.rs`.
 
+mod seam;
 mod setup;
 
 use crate::air::Weather;
 use crate::breach::Breach;
-use crate::outsider::Outsider;
-use crate::party::{Party, Victim};
-use crate::script::{Act, Fault, Script, Strike};
-use crate::shelf::{May, Node, Shelf};
+use crate::captured::sealed_again;
+use crate::party::Party;
+use crate::script::{Act, Fault, Script, Security as Keyed, Strike};
+use crate::shelf::{May, Shelf};
 pub(crate) use setup::security;
-use setup::{config, environment, gaps, Outsiders};
+use setup::{environment, gaps, Maker, Outsiders};
 use std::collections::BTreeMap;
-use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::Arc;
-use thalweg_host::network::{Clock, Network, NetworkFault, NetworkTime, Notice, SourceCounts};
+use thalweg_host::network::NetworkFault;
 use thalweg_host::security::Security;
-use thalweg_host::transfer::pipeline::Order;
 use thalweg_medium::Medium;
-use thalweg_protocols::mote::{Command, Event};
-use thalweg_protocols::seals::Seals;
-use thalweg_sim::{Aired, Board, Fault as Broken, Network as Simulation, Observer, SimError};
-use thalweg_units::{Channel, Dbm, Duration, Instant, NodeId, SimTime};
-use thalweg_wire::hop::{HopRoute, Subject};
+use thalweg_protocols::member::Command;
+use thalweg_protocols::mote;
+use thalweg_sim::{Board, Fault as Broken, Network as Simulation, SimError};
+use thalweg_units::{Channel, Dbm, Duration, NodeId, SimTime};
+use thalweg_wire::hop::HopRoute;
 use thalweg_wire::route::ObjectRange;
+use thalweg_wire::seal::frame::Sealing;
 use thalweg_wire::{mac, FrameBuf};
 
 /// The channels of a scenario's network: few, so that surveys are short.
@@ -37,6 +37,10 @@ const FOREIGN: (Dbm, Duration) = (Dbm(-58.0), Duration::from_millis(2));
 /// More events than this in a second of the network, for each node, are an engine that is busy for its own sake: with all
 /// on the air all the time there are some 20,000.
 const EVENTS: u64 = 200_000;
+
+/// A forged byte from this on takes a number far ahead of those in use, where a captured mote's keys seal the frame.
+const FAR_ABOVE: u8 = 248;
+const FAR_AHEAD: u32 = 1 << 31;
 
 /// Node `n` of a script: 1, 2, ...
 pub(crate) fn id(n: u16) -> NodeId {
@@ -52,6 +56,8 @@ pub(crate) struct Field {
     /// The latest frame of each kind, where an outsider takes part.
     latest: Option<BTreeMap<u8, (FrameBuf, Channel)>>,
     outsiders: Outsiders,
+    /// Whether an outsider has the keys of one of the nodes.
+    is_captured: bool,
     /// The keys of the nodes, and the numbers of the base station's floods; none where nodes have none.
     security: Option<Security>,
     /// Until when each node may be read by an order.
@@ -70,40 +76,14 @@ impl Field {
         let ears = nodes + outsiders.radio.iter().chain(&outsiders.rogue).count();
         let environment = Arc::new(environment(script, board, ears));
         let air = Weather::new(Medium::new(environment, script.seed), gaps(script));
-        let config = config(script, board);
-        let timing = board.timing;
         let security = security(script);
         let keys = security.as_ref().map(|security| security.keys.clone());
-        // An outsider has none.
-        let seals = move |n: usize| keys.as_ref().filter(|_| n < nodes).map(|keys| keys.seals());
-        let made = seals.clone();
-        let made = move |n: usize, shelf: Shelf| {
-            Node::guarded((id(n as u16 + 1), made(n)), config, timing, shelf)
-        };
-        let shelf = |n: usize| match security.as_ref().filter(|_| n < nodes) {
-            Some(security) => Shelf::proving(security.keys.proof(id(n as u16 + 1))),
-            None => Shelf::default(),
-        };
-        let engines = (0..ears).map(|n| match outsiders.radio == Some(n) {
-            true => Party::Outsider(Outsider::default()),
-            false => Party::Mote(Box::new(Victim::new(made(n, shelf(n))))),
-        });
+        let maker = Maker::new(script, board, keys, outsiders);
+        let engines = (0..ears).map(|n| maker.first(n)).collect();
         let boards = std::slice::from_ref(board);
-        let mut net = Simulation::on(air, boards, engines.collect(), script.seed)
+        let mut net = Simulation::on(air, boards, engines, script.seed)
             .map_err(|why| Breach::Stuck(why.to_string()))?;
-        net.restart_with(Box::new(move |n, before| match before {
-            Party::Outsider(_) => Party::Outsider(Outsider::default()),
-            Party::Mote(victim) => {
-                let kept = victim.node.guard().as_ref().map(Seals::kept);
-                let shelf = victim.node.store_mut().kept();
-                let guard = (id(n as u16 + 1), seals(n));
-                let mut node = Node::guarded(guard, config, timing, shelf).restarted();
-                if let Some(kept) = kept {
-                    node.restore(kept);
-                }
-                Party::Mote(Box::new(Victim::new(node)))
-            }
-        }));
+        net.restart_with(Box::new(move |n, before| maker.again(n, before)));
         let mut agenda = script.strikes.clone();
         agenda.sort_by_key(|strike| std::cmp::Reverse(strike.at_ms));
         let mut field = Self {
@@ -112,6 +92,7 @@ impl Field {
             agenda,
             latest: outsiders.radio.map(|_| BTreeMap::new()),
             outsiders,
+            is_captured: script.security == Keyed::Captured,
             security,
             ordered: vec![SimTime::ZERO; ears],
             breach: None,
@@ -119,7 +100,12 @@ impl Field {
         };
         field.allow(0, May::Write);
         if let Some(rogue) = outsiders.rogue {
-            field.allow(rogue, May::Ask);
+            // With a captured mote's keys he gets objects, and cannot read them.
+            let may = match field.is_captured {
+                true => May::Write,
+                false => May::Ask,
+            };
+            field.allow(rogue, may);
         }
         Ok(field)
     }
@@ -134,6 +120,14 @@ impl Field {
             shelf.offer(object);
         }
     }
+    /// What an outsider's node has taken in of objects.
+    pub(crate) fn stolen(&mut self) -> Vec<u8> {
+        let rogue = self.outsiders.rogue;
+        let shelf = rogue.and_then(|rogue| self.shelf(rogue));
+        shelf
+            .map(|shelf| shelf.take(usize::MAX))
+            .unwrap_or_default()
+    }
     /// All that befell nodes is over.
     pub(crate) fn heal(&mut self) {
         for n in 0..self.ids.len() {
@@ -147,7 +141,7 @@ impl Field {
     /// Lets time pass until `until`; notices are dropped.
     pub(crate) fn wait(&mut self, until: SimTime) -> Result<(), Breach> {
         while self.net.now() < until {
-            if let Err(why) = self.next(until) {
+            if let Err(why) = self.step(until) {
                 let stuck = Breach::Stuck(why.to_string());
                 return Err(self.take_breach().unwrap_or(stuck));
             }
@@ -155,14 +149,8 @@ impl Field {
         Ok(())
     }
 
-    fn victim(&mut self, n: usize) -> Option<&mut Victim> {
-        match self.net.engine_mut(n) {
-            Party::Mote(victim) => Some(victim),
-            Party::Outsider(_) => None,
-        }
-    }
     fn shelf(&mut self, n: usize) -> Option<&mut Shelf> {
-        self.victim(n).map(|victim| victim.node.store_mut())
+        self.net.engine_mut(n).shelf()
     }
     fn allow(&mut self, n: usize, may: May) {
         if let Some(shelf) = self.shelf(n) {
@@ -188,12 +176,8 @@ impl Field {
                     }
                 }
                 Fault::Reboot { .. } => self.befall(n, Broken::Reboot { until }, None),
-                Fault::Frames { count, each } => {
-                    if let Some(victim) = self.victim(n) {
-                        victim.strike(each, count);
-                    }
-                }
-                Fault::Outsider(act) => self.act(act),
+                Fault::Frames { count, each } => self.net.engine_mut(n).strike(each, count),
+                Fault::Outsider(act) => self.act(n, act),
             }
         }
     }
@@ -204,28 +188,61 @@ impl Field {
             self.net.fault_at(at, n, Broken::Healthy);
         }
     }
-    /// An outsider does something.
-    fn act(&mut self, act: Act) {
-        let frame = match act {
+    /// An outsider does something. With a captured mote he has the keys of node `n`.
+    fn act(&mut self, n: usize, act: Act) {
+        let (kind, count) = match act {
             Act::Fetch { from } => return self.fetch_to_rogue(from),
-            Act::Replay { kind } => self.recorded(kind),
-            Act::Forge { kind, at, to } => self.recorded(kind).map(|(mut frame, channel)| {
-                let body = frame.get_mut(mac::HEADER_BYTES + 1..).unwrap_or_default();
-                let place = usize::from(at) % body.len().max(1);
-                if let Some(byte) = body.get_mut(place) {
-                    *byte = to;
-                }
-                (frame, channel)
-            }),
+            Act::Replay { kind } | Act::Forge { kind, .. } => (kind, 1),
+            Act::Flood { kind, count } => (kind, count),
         };
-        let (Some((frame, channel)), Some(n)) = (frame, self.outsiders.radio) else {
+        let (Some((mut frame, channel)), Some(radio)) = (self.recorded(kind), self.outsiders.radio)
+        else {
             return;
         };
-        if let Party::Outsider(outsider) = self.net.engine_mut(n) {
-            outsider.send(frame, channel);
+        for _ in 0..count {
+            let made = match act {
+                Act::Forge { at, to, .. } => {
+                    let ahead = if to < FAR_ABOVE { 1 } else { FAR_AHEAD };
+                    self.forged(n, &frame, ahead, |body| {
+                        let place = usize::from(at) % body.len().max(1);
+                        if let Some(byte) = body.get_mut(place) {
+                            *byte = to;
+                        }
+                    })
+                }
+                Act::Flood { .. } => self.forged(n, &frame, 1, |_| ()),
+                Act::Replay { .. } | Act::Fetch { .. } => Some(frame),
+            };
+            let Some(made) = made else {
+                return;
+            };
+            frame = made;
+            if let Party::Outsider(outsider) = self.net.engine_mut(radio) {
+                outsider.send(frame, channel);
+            }
         }
         // It is polled after an order, whatever that says.
-        self.net.command(n, Command::Stop);
+        self.net.command(radio, Command::Mote(mote::Command::Stop));
+    }
+    /// `frame` with its body changed, sealed where the keys of node `n` are his.
+    fn forged(
+        &self,
+        n: usize,
+        frame: &FrameBuf,
+        ahead: u32,
+        change: impl FnOnce(&mut [u8]),
+    ) -> Option<FrameBuf> {
+        match (self.is_captured, self.net.engine(n)) {
+            (true, Party::Mote(victim)) => {
+                let seals = victim.node.guard().clone();
+                sealed_again(seals?, frame, ahead, change)
+            }
+            _ => {
+                let mut made = *frame;
+                change(made.get_mut(mac::HEADER_BYTES + 1..).unwrap_or_default());
+                Some(made)
+            }
+        }
     }
     fn recorded(&self, kind: u8) -> Option<(FrameBuf, Channel)> {
         self.latest.as_ref()?.get(&kind).copied()
@@ -239,8 +256,18 @@ impl Field {
             (id(from), Channel::LAST),
             (id(rogue as u16 + 1), Channel::LAST),
         ];
-        if let Ok(route) = HopRoute::new(u16::MAX, &hops, ObjectRange::ALL, 100) {
-            self.net.command(rogue, Command::FetchHops(route));
+        let sealing = match self.is_captured {
+            true => Sealing::Sealed,
+            false => Sealing::Open,
+        };
+        let route = HopRoute::new(u16::MAX, &hops, ObjectRange::ALL, 100);
+        if let Ok(route) = route.and_then(|route| route.secured(sealing)) {
+            let order = mote::Command::FetchHops(route);
+            let numbers = self.security.as_ref().filter(|_| self.is_captured);
+            if let Some(Ok(Some(numbers))) = numbers.map(|security| security.before(&order)) {
+                self.net.command(rogue, Command::Mote(numbers));
+            }
+            self.net.command(rogue, Command::Mote(order));
         }
     }
 
@@ -250,7 +277,8 @@ impl Field {
         for n in nodes.chain(self.outsiders.rogue) {
             let node = id(n as u16 + 1);
             let did = self.shelf(n).and_then(|shelf| shelf.unordered());
-            if let Some(did) = did {
+            // Whoever has a captured mote's keys gives orders, too.
+            if let Some(did) = did.filter(|_| !self.is_captured) {
                 self.breach.get_or_insert(Breach::Unordered { node, did });
             }
             let is_node = (1..self.ids.len()).contains(&n);
@@ -284,137 +312,3 @@ impl Field {
 pub(crate) const fn at(ms: u64) -> SimTime {
     SimTime::from_nanos(ms.saturating_mul(1_000_000))
 }
-
-/// Waits for the base station's next notice, and records frames.
-struct Next<'a> {
-    ids: &'a [NodeId],
-    latest: Option<&'a mut BTreeMap<u8, (FrameBuf, Channel)>>,
-    outsider: Option<usize>,
-    notice: Notice<Event>,
-}
-
-impl Observer<Event> for Next<'_> {
-    fn event(&mut self, at: SimTime, node: usize, event: Event) -> ControlFlow<()> {
-        if node != 0 {
-            return Continue(());
-        }
-        self.notice = Notice::Event(at, self.ids[0], event);
-        Break(())
-    }
-    fn started(&mut self, _at: SimTime, node: usize) -> ControlFlow<()> {
-        if node != 0 {
-            return Continue(());
-        }
-        self.notice = Notice::Restarted(self.ids[0]);
-        Break(())
-    }
-    fn aired(&mut self, frame: &Aired<'_>) {
-        let Some(latest) = &mut self.latest else {
-            return;
-        };
-        if self.outsider == Some(frame.from) {
-            return;
-        }
-        if let (Ok(kind), Ok(mpdu)) = (mac::dispatch(frame.mpdu), FrameBuf::from_slice(frame.mpdu))
-        {
-            latest.insert(kind, (mpdu, frame.channel));
-        }
-    }
-}
-
-impl Clock for Field {
-    fn when(&self, station: NodeId, local: Instant) -> NetworkTime {
-        let index = self.index(station);
-        index.map_or(self.net.now(), |n| self.net.when(n, local))
-    }
-}
-
-impl Network for Field {
-    type Order = Order;
-    type Event = Event;
-
-    fn now(&self) -> NetworkTime {
-        self.net.now()
-    }
-    fn order(&mut self, station: NodeId, order: Order) -> Result<(), NetworkFault> {
-        let n = self.index(station).filter(|n| *n == 0);
-        let n = n.ok_or(NetworkFault::NoStation(station))?;
-        let wanted = match &order {
-            Command::Fetch(route) | Command::FetchTogether { route, .. } => {
-                Some((route.source, u64::from(route.deadline_s)))
-            }
-            Command::FetchHops(route) if route.subject == Subject::Object => {
-                Some((route.source(), HOPS_S))
-            }
-            _ => None,
-        };
-        if let Some((source, n)) = wanted.and_then(|(source, s)| Some((s, self.index(source)?))) {
-            let until = self.net.now() + Duration::from_secs(source + LINGER_S);
-            self.ordered[n] = self.ordered[n].max(until);
-            self.allow(n, May::Read);
-        }
-        if let Some(security) = &self.security {
-            if let Some(numbers) = security.before(&order)? {
-                self.net.command(n, numbers);
-            }
-        }
-        self.net.command(n, order);
-        self.check();
-        self.broken()
-    }
-    fn next(&mut self, until: NetworkTime) -> Result<Notice<Event>, NetworkFault> {
-        loop {
-            self.strike();
-            self.broken()?;
-            let due = self.agenda.last().map_or(until, |s| at(s.at_ms).min(until));
-            let mut next = Next {
-                ids: &self.ids,
-                latest: self.latest.as_mut(),
-                outsider: self.outsiders.radio,
-                notice: Notice::Nothing,
-            };
-            let ran = self.net.run_with(due, &mut next);
-            let notice = next.notice;
-            if let Err(why) = ran {
-                return Err(self.fail(&why));
-            }
-            self.check();
-            self.broken()?;
-            if notice != Notice::Nothing || self.net.now() >= until {
-                return Ok(notice);
-            }
-        }
-    }
-    fn take(&mut self, station: NodeId, len: usize) -> Result<Vec<u8>, NetworkFault> {
-        let n = self
-            .index(station)
-            .ok_or(NetworkFault::NoStation(station))?;
-        Ok(self
-            .shelf(n)
-            .map(|shelf| shelf.take(len))
-            .unwrap_or_default())
-    }
-    fn joules(&mut self, node: NodeId) -> Option<f64> {
-        self.index(node).map(|n| self.net.joules(n))
-    }
-    fn source_counts(&self, source: NodeId) -> Option<SourceCounts> {
-        let Party::Mote(victim) = self.net.engine(self.index(source)?) else {
-            return None;
-        };
-        let stats = victim.node.pipeline().stats();
-        Some(SourceCounts {
-            rounds: stats.rounds,
-            sent: stats.data_sent,
-            retransmitted: stats.retransmitted(),
-            object_bytes: thalweg_protocols::object::ObjectStore::info(
-                victim.node.pipeline().store(),
-            )
-            .len,
-        })
-    }
-}
-
-/// How long a path hop by hop may go on at most, in seconds, where its order names no deadline.
-const HOPS_S: u64 = 600;
-/// How long a source may linger after a deadline, in seconds.
-const LINGER_S: u64 = 10;

@@ -1,29 +1,61 @@
 //! Who stands in a scenario's network: a node, some of whose frames go wrong, or an outsider.
 //!
+//! Where sessions are asked for, nodes are those that take part in them: the base station one kind, all others another.
 //! Invariant: a node's engine is called as by any driver: one cause at a time, instants that never go back, drained in
 //! between. Time base: the node's clock.
 
 use crate::outsider::Outsider;
 use crate::script::FrameFault;
-use crate::shelf::Node;
+use crate::shelf::{Node, Sensor, Shelf, Station};
 use thalweg_engine::{Engine, RadioEvent, RadioId, Request, Wants};
-use thalweg_host::transfer::pipeline::Order;
-use thalweg_protocols::mote::Event;
+use thalweg_host::transfer::pipeline::MAX_NODES;
+use thalweg_protocols::line::station::Event;
+use thalweg_protocols::member::Command;
 use thalweg_units::{Dbm, Duration, Instant};
 use thalweg_wire::FrameBuf;
 
 /// Whoever has a radio.
 #[allow(clippy::large_enum_variant)]
 pub(crate) enum Party {
-    /// A node of the network.
-    Mote(Box<Victim>),
+    /// A node of a network without sessions.
+    Mote(Box<Victim<Node>>),
+    /// The base station of one with sessions.
+    Station(Box<Victim<Station>>),
+    /// Another node of such a network.
+    Sensor(Box<Victim<Sensor>>),
     /// Somebody else.
     Outsider(Outsider),
 }
 
+/// Orders to whoever has a radio.
+pub(crate) type Order = Command<MAX_NODES>;
+
+/// What is the same for all nodes, and what an outsider does instead.
+macro_rules! each {
+    ($party:expr, $victim:ident => $what:expr, $outsider:ident => $other:expr) => {
+        match $party {
+            Party::Mote($victim) => $what,
+            Party::Station($victim) => $what,
+            Party::Sensor($victim) => $what,
+            Party::Outsider($outsider) => $other,
+        }
+    };
+}
+
+impl Party {
+    /// From now on, `each` happens to the next `count` frames of a node.
+    pub(crate) fn strike(&mut self, each: FrameFault, count: u8) {
+        each!(self, victim => victim.strike(each, count), _outsider => ());
+    }
+    /// A node's objects.
+    pub(crate) fn shelf(&mut self) -> Option<&mut Shelf> {
+        each!(self, victim => Some(victim.node.store_mut()), _outsider => None)
+    }
+}
+
 /// A node, and what is to happen to its frames.
-pub(crate) struct Victim {
-    pub(crate) node: Node,
+pub(crate) struct Victim<N> {
+    pub(crate) node: N,
     /// What happens to the next frames, and to how many.
     next: Option<(FrameFault, u8)>,
     held: Option<Held>,
@@ -47,8 +79,8 @@ const NEXT: Duration = Duration::from_micros(1);
 /// How much later the node goes on after such a frame.
 const AFTER: Duration = Duration::from_nanos(1);
 
-impl Victim {
-    pub(crate) const fn new(node: Node) -> Self {
+impl<N: Engine> Victim<N> {
+    pub(crate) const fn new(node: N) -> Self {
         Self {
             node,
             next: None,
@@ -57,7 +89,7 @@ impl Victim {
         }
     }
     /// From now on, `each` happens to the next `count` frames.
-    pub(crate) const fn strike(&mut self, each: FrameFault, count: u8) {
+    const fn strike(&mut self, each: FrameFault, count: u8) {
         self.next = Some((each, count));
     }
     fn fault(&mut self) -> Option<FrameFault> {
@@ -157,42 +189,36 @@ impl Engine for Party {
     type Event = Event;
 
     fn wants(&self, radio: RadioId) -> Option<Wants> {
-        match self {
-            Self::Mote(victim) => victim.node.wants(radio),
-            Self::Outsider(_) => (radio == RadioId(0)).then(Outsider::wants),
-        }
+        each!(self, victim => victim.node.wants(radio),
+            _outsider => (radio == RadioId(0)).then(Outsider::wants))
     }
     fn handle_command(&mut self, now: Instant, order: Order) {
-        if let Self::Mote(victim) = self {
-            victim.node.handle_command(now, order);
+        match (self, order) {
+            (Self::Mote(victim), Command::Mote(order)) => victim.node.handle_command(now, order),
+            (Self::Station(victim), order) => victim.node.handle_command(now, order),
+            (Self::Sensor(victim), order) => victim.node.handle_command(now, order),
+            // It carries no sessions.
+            (Self::Mote(_), Command::Session(_) | Command::Send(_)) | (Self::Outsider(_), _) => {}
         }
     }
     fn handle_radio(&mut self, at: Instant, radio: RadioId, event: RadioEvent<'_>) {
-        match self {
-            Self::Mote(victim) => victim.handle_radio(at, radio, event),
-            Self::Outsider(outsider) => outsider.handle_radio(event),
-        }
+        each!(self, victim => victim.handle_radio(at, radio, event),
+            outsider => outsider.handle_radio(event));
     }
     fn handle_timeout(&mut self, at: Instant) {
-        if let Self::Mote(victim) = self {
-            victim.handle_timeout(at);
-        }
+        each!(self, victim => victim.handle_timeout(at), _outsider => ());
     }
     fn poll_radio(&mut self) -> Option<Request<'_>> {
-        match self {
-            Self::Mote(victim) => victim.node.poll_radio(),
-            Self::Outsider(outsider) => outsider.poll_radio(),
-        }
+        each!(self, victim => victim.node.poll_radio(), outsider => outsider.poll_radio())
     }
     fn poll_timeout(&self) -> Option<Instant> {
-        match self {
-            Self::Mote(victim) => victim.poll_timeout(),
-            Self::Outsider(_) => None,
-        }
+        each!(self, victim => victim.poll_timeout(), _outsider => None)
     }
     fn poll_event(&mut self) -> Option<Event> {
         match self {
-            Self::Mote(victim) => victim.node.poll_event(),
+            Self::Mote(victim) => victim.node.poll_event().map(Event::Mote),
+            Self::Station(victim) => victim.node.poll_event(),
+            Self::Sensor(victim) => victim.node.poll_event(),
             Self::Outsider(_) => None,
         }
     }

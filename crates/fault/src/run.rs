@@ -4,7 +4,8 @@
 
 use crate::breach::Breach;
 use crate::network::{at, id, security, Field, CHANNELS};
-use crate::script::{Script, Step};
+use crate::script::{Script, Security, Step};
+use crate::session::gather;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow::{self, Continue};
 use std::sync::Arc;
@@ -20,6 +21,7 @@ use thalweg_host::registry::Pipelined;
 use thalweg_host::segments::Assembly;
 use thalweg_host::survey::SurveyOutcome;
 use thalweg_host::transfer::pipeline::TransferTerms;
+use thalweg_host::transfer::rcrt::Gathered;
 use thalweg_medium::random::{derive, stream};
 use thalweg_planner::{LinkQualities, Plan, RelayOrder};
 use thalweg_sim::Board;
@@ -36,6 +38,17 @@ const BOUND: Duration = Duration::from_secs(48 * 630);
 /// deadline of 600 s and three seconds; then a survey and a transfer.
 const CALM_BOUND: Duration = Duration::from_secs(700);
 
+/// The longest that a session may take once all is well, and how many there may be: a node that misses all calls to one takes no
+/// part.
+const CALM_SESSION: Duration = Duration::from_secs(300);
+const CALM_SESSIONS: usize = 3;
+/// How long a session may take beside its own time: to begin, and to end.
+const SLACK: Duration = Duration::from_secs(20);
+/// So many bytes in a row are no chance.
+const SECRET: usize = 8;
+/// Bytes of an object for which [`CALM_BOUND`] is a second longer.
+const SLOW_BYTES: u64 = 1_000;
+
 /// What a run came to.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Ran {
@@ -51,6 +64,8 @@ pub struct Ran {
     pub delivered: u32,
     /// The longest that one of these took.
     pub slowest: Duration,
+    /// Objects that could not arrive even then: no strong links lead from their nodes to the base station.
+    pub out_of_reach: u32,
 }
 
 /// Runs `script` on nodes that are `board`s.
@@ -67,14 +82,16 @@ pub fn run(script: &Script, board: &Board) -> Result<Ran, Breach> {
         field,
         links: None,
         objects: BTreeMap::new(),
+        asked: BTreeSet::new(),
         ran: Ran::default(),
     };
     let ended = runner.run();
+    let kept_secret = runner.check_secrets();
     // What broke below is the reason of whatever came of it above.
     if let Some(breach) = runner.field.take_breach() {
         return Err(breach);
     }
-    ended?;
+    kept_secret.and(ended)?;
     runner.ran.events = runner.field.net.stats().events;
     runner.ran.time = runner.field.now().since(SimTime::ZERO);
     Ok(runner.ran)
@@ -112,6 +129,8 @@ struct Runner<'a> {
     links: Option<LinkState>,
     /// What nodes offer, by index.
     objects: BTreeMap<usize, Arc<[u8]>>,
+    /// Of these, whose were fetched.
+    asked: BTreeSet<usize>,
     ran: Ran,
 }
 
@@ -127,24 +146,53 @@ impl Runner<'_> {
                 }
                 Step::Fetch { from, bytes } => {
                     self.offer(from, bytes, number);
-                    self.job("a fetch", BOUND, |own| own.fetch(from, PATIENCE))?;
+                    self.fetch_while(from)?;
+                }
+                Step::Session { bytes, for_ms } => {
+                    for from in 2..=self.script.nodes {
+                        self.offer(from, bytes, number);
+                    }
+                    let limit = Duration::from_millis(for_ms);
+                    self.job("a session", limit + SLACK, |own| own.gather(limit))?;
                 }
             }
         }
         self.calm()
     }
 
+    /// Fetches the object of node `from`, whatever goes wrong meanwhile.
+    fn fetch_while(&mut self, from: u16) -> Result<(), Breach> {
+        let (source, done) = (usize::from(from) - 1, self.ran.done);
+        let is_calm = self.field.now() >= at(self.script.calm_ms());
+        self.job("a fetch", BOUND, |own| own.fetch(from, PATIENCE))?;
+        // What came when all was over need not come again.
+        if is_calm && self.ran.done > done {
+            self.asked.remove(&source);
+            self.ran.delivered += 1;
+        } else {
+            self.asked.insert(source);
+        }
+        Ok(())
+    }
+
     /// All is well: whatever was asked for arrives.
     fn calm(&mut self) -> Result<(), Breach> {
         self.field.wait(at(self.script.calm_ms()))?;
         self.field.heal();
-        let sources: BTreeSet<usize> = self.objects.keys().copied().collect();
-        for source in sources {
+        self.calm_session()?;
+        let reached = self.script.reached();
+        for source in std::mem::take(&mut self.asked) {
             let from = source as u16 + 1;
+            if !reached.contains(&from) {
+                self.ran.out_of_reach += 1;
+                continue;
+            }
+            let bytes = self.objects.get(&source).map_or(0, |object| object.len());
+            let bound = CALM_BOUND + Duration::from_secs(bytes as u64 / SLOW_BYTES);
             let began = self.field.now();
             let mut why = String::new();
-            while self.field.now().since(began) < CALM_BOUND && !self.objects.is_empty() {
-                match self.fetch(from, CALM_BOUND) {
+            while self.field.now().since(began) < bound {
+                match self.fetch(from, bound) {
                     Ok(Ok(())) => break,
                     Ok(Err(said)) => why = said,
                     Err(breach) => return Err(breach),
@@ -156,7 +204,7 @@ impl Runner<'_> {
                 let _ = self.survey_once()?;
             }
             let took = self.field.now().since(began);
-            if took >= CALM_BOUND {
+            if took >= bound {
                 let source_node = id(from);
                 return Err(Breach::Undelivered { source_node, why });
             }
@@ -164,6 +212,30 @@ impl Runner<'_> {
             self.ran.slowest = self.ran.slowest.max(took);
         }
         self.check_meters()
+    }
+    /// All is well: a session brings what all nodes have.
+    fn calm_session(&mut self) -> Result<(), Breach> {
+        let mut missing = self.script.reached();
+        missing.retain(|node| *node != 1);
+        if !self.script.has_sessions() || missing.is_empty() {
+            return Ok(());
+        }
+        let mut why = String::new();
+        for _ in 0..CALM_SESSIONS {
+            match gather(&mut self.field, CALM_SESSION)? {
+                Ok(came) => {
+                    let came = self.check_gathered(came)?;
+                    missing.retain(|node| !came.contains(node));
+                }
+                Err(said) => why = said,
+            }
+            if missing.is_empty() {
+                self.ran.delivered += u32::from(self.script.nodes) - 1;
+                return Ok(());
+            }
+        }
+        let source_node = id(missing[0]);
+        Err(Breach::Undelivered { source_node, why })
     }
 
     /// Node `from` has an object of its own from now on.
@@ -202,6 +274,38 @@ impl Runner<'_> {
             }),
             false => Ok(()),
         }
+    }
+
+    /// Has all nodes send what they have: whether all of it came.
+    fn gather(&mut self, limit: Duration) -> Result<Result<(), String>, Breach> {
+        let came = match gather(&mut self.field, limit)? {
+            Ok(came) => self.check_gathered(came)?,
+            Err(why) => return Ok(Err(why)),
+        };
+        match came.len() == usize::from(self.script.nodes) - 1 {
+            true => Ok(Ok(())),
+            false => Ok(Err("not all came".to_owned())),
+        }
+    }
+    /// What came whole is what its node has; whose it is.
+    fn check_gathered(&self, came: Vec<Gathered>) -> Result<Vec<u16>, Breach> {
+        let mut whole = Vec::new();
+        for one in came {
+            let Ok(got) = one.object else {
+                continue;
+            };
+            let index = usize::from(one.source.get()) - 1;
+            let sent = self.objects.get(&index).map_or(&[][..], |object| object);
+            if got != sent {
+                return Err(Breach::Foreign {
+                    source_node: one.source,
+                    got: got.len(),
+                    sent: sent.len(),
+                });
+            }
+            whole.push(one.source.get());
+        }
+        Ok(whole)
     }
 
     fn survey(&mut self) -> Result<(), Breach> {
@@ -299,6 +403,10 @@ impl Runner<'_> {
 
     /// Links lead between nodes that hear each other, and nodes without batteries tell of none.
     fn check_survey(&self, surveyed: &SurveyOutcome) -> Result<(), Breach> {
+        // A captured mote reports in the names of others.
+        if self.script.security == Security::Captured {
+            return Ok(());
+        }
         if let Some((node, _)) = surveyed.batteries.first() {
             return Err(Breach::Battery { node: *node });
         }
@@ -316,6 +424,23 @@ impl Runner<'_> {
                 if is_told && !hears(from, to) {
                     return Err(Breach::Link { from, to });
                 }
+            }
+        }
+        Ok(())
+    }
+    /// What an outsider took in, with whatever keys, is not the plain object of a node that has keys.
+    fn check_secrets(&mut self) -> Result<(), Breach> {
+        if self.script.security != Security::None {
+            let stolen = self.field.stolen();
+            let is_read = |object: &[u8]| {
+                let pairs = stolen.chunks(SECRET).zip(object.chunks(SECRET));
+                pairs
+                    .filter(|(_, plain)| plain.len() == SECRET)
+                    .any(|(got, plain)| got == plain)
+            };
+            if let Some((index, _)) = self.objects.iter().find(|(_, object)| is_read(object)) {
+                let source_node = id(*index as u16 + 1);
+                return Err(Breach::Secret { source_node });
             }
         }
         Ok(())

@@ -15,6 +15,8 @@ const MAX_NODES: u16 = 16;
 const MAX_BYTES: u32 = 1 << 20;
 /// The latest time of a strike, and the longest pause: thirty days.
 const MAX_MS: u64 = 30 * 86_400_000;
+/// The most frames that an outsider sends one after the other.
+const MAX_FLOOD: u16 = 1_000;
 /// The most steps, strikes and fades each.
 const MAX_ENTRIES: usize = 1_000;
 
@@ -71,6 +73,8 @@ pub enum Security {
     None,
     /// They do, and act on nothing that is not sealed. No outsider has any.
     Keys,
+    /// The same, but outsiders have those of one node, which they captured: of the node that a strike names.
+    Captured,
 }
 
 impl Security {
@@ -104,6 +108,13 @@ pub enum Step {
         /// The length of its object from now on.
         bytes: u32,
     },
+    /// Have all nodes send an object over RCRT, in networks without keys.
+    Session {
+        /// The length of each object.
+        bytes: u32,
+        /// The longest that it may take, in milliseconds.
+        for_ms: u64,
+    },
     /// Measure the links again.
     Survey {},
     /// Ask nothing for a while.
@@ -133,7 +144,7 @@ pub struct Fade {
 pub struct Strike {
     /// When.
     pub at_ms: u64,
-    /// The node; of an outsider's act, whoever hears it.
+    /// The node; of an outsider's act, whoever hears it, and with [`Security::Captured`] the one whose keys he has.
     pub node: u16,
     /// What.
     pub what: Fault,
@@ -209,7 +220,7 @@ pub enum FrameFault {
     },
 }
 
-/// What an outsider sends. It hears all frames, and has no key.
+/// What an outsider sends. He hears all frames, and has no key but a captured mote's. With that, changed frames are sealed again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub enum Act {
@@ -226,6 +237,13 @@ pub enum Act {
         at: u8,
         /// What it becomes.
         to: u8,
+    },
+    /// The latest frame of a kind, many times, one after the other; with keys each is a new one.
+    Flood {
+        /// Its dispatch byte.
+        kind: u8,
+        /// How often.
+        count: u16,
     },
     /// Wake-ups that have a node send its object to the outsider.
     Fetch {
@@ -282,8 +300,19 @@ impl Script {
         self.strikes.iter().any(is_act)
     }
 
+    /// Whether nodes take part in sessions.
+    pub fn has_sessions(&self) -> bool {
+        let is_session = |step: &Step| matches!(step, Step::Session { .. });
+        self.steps.iter().any(is_session)
+    }
+
     /// Whether strong links lead from every node to the base station.
     pub fn has_paths(&self) -> bool {
+        self.reached().len() == usize::from(self.nodes)
+    }
+
+    /// The base station, and the nodes from which strong links lead to it: what they offer can arrive once all faults are over.
+    pub(crate) fn reached(&self) -> Vec<u16> {
         let mut reached = vec![1];
         for _ in 0..self.nodes {
             let strong = self.links.iter().filter(|link| link.dbm >= STRONG_DBM);
@@ -293,20 +322,23 @@ impl Script {
                 }
             }
         }
-        reached.len() == usize::from(self.nodes)
+        reached
     }
 
     /// Whether a breach of this kind is what frames without a keyed check allow: an outsider's word is taken, and so is a
     /// frame in which a bit was flipped past the check sequence. Nothing excuses a panic, a node that is kept busy, a report
     /// that contradicts itself; and nothing but an outsider an object that is not its node's, or does not come. Where nodes
-    /// have keys, nothing excuses anything.
+    /// have keys, nothing excuses anything, but a captured one what `docs/security.md` says of it.
     pub fn excuses(&self, kind: BreachKind) -> bool {
         let is_flip = |strike: &Strike| match strike.what {
             Fault::Frames { each, .. } => matches!(each, FrameFault::Flip { .. }),
             _ => false,
         };
-        if self.security == Security::Keys {
-            return false;
+        match self.security {
+            Security::None => {}
+            Security::Keys => return false,
+            // It uses up the numbers of a base station's orders.
+            Security::Captured => return kind == BreachKind::Undelivered,
         }
         match kind {
             BreachKind::Unordered | BreachKind::Survey => {
@@ -315,7 +347,11 @@ impl Script {
             BreachKind::Foreign | BreachKind::Undelivered | BreachKind::Overtime => {
                 self.has_outsider()
             }
-            BreachKind::Panic | BreachKind::Stuck | BreachKind::Report | BreachKind::Meter => false,
+            BreachKind::Panic
+            | BreachKind::Stuck
+            | BreachKind::Report
+            | BreachKind::Meter
+            | BreachKind::Secret => false,
         }
     }
 
@@ -390,10 +426,16 @@ impl Script {
             Step::Fetch { bytes, .. } if !(1..=MAX_BYTES).contains(&bytes) => {
                 format!("bytes: expected 1 to {MAX_BYTES}, not {bytes}")
             }
-            Step::Pause { ms } if ms > MAX_MS => {
-                format!("pause: at most {MAX_MS} ms, not {ms}")
+            Step::Session { bytes, .. } if !(1..=MAX_BYTES).contains(&bytes) => {
+                format!("bytes: expected 1 to {MAX_BYTES}, not {bytes}")
             }
-            Step::Fetch { .. } | Step::Survey {} | Step::Pause { .. } => return Ok(()),
+            Step::Session { .. } if self.security != Security::None => {
+                "session: nodes with keys take part in none".to_owned()
+            }
+            Step::Session { for_ms: ms, .. } | Step::Pause { ms } if ms > MAX_MS => {
+                format!("a session or pause: at most {MAX_MS} ms, not {ms}")
+            }
+            _ => return Ok(()),
         };
         Err(ScriptError(why))
     }
@@ -408,6 +450,9 @@ impl Script {
             return Err(ScriptError(format!("strike: {why}")));
         }
         match strike.what {
+            Fault::Outsider(Act::Flood { count, .. }) if count > MAX_FLOOD => Err(ScriptError(
+                format!("flood: at most {MAX_FLOOD} frames, not {count}"),
+            )),
             Fault::Jammed { channel, .. } => match Channel::new(channel) {
                 Ok(_) => Ok(()),
                 Err(why) => Err(ScriptError(format!("strike: {why}"))),

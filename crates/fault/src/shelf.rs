@@ -4,13 +4,20 @@ use std::cell::Cell;
 use std::sync::Arc;
 use thalweg_host::object::{Memory, Proof};
 use thalweg_host::transfer::pipeline::MAX_NODES;
+use thalweg_protocols::member::{Member, Packets};
 use thalweg_protocols::mote::Mote;
-use thalweg_protocols::object::{NoRoom, ObjectInfo, ObjectStore};
+use thalweg_protocols::object::{Lends, NoRoom, ObjectInfo, ObjectStore};
+use thalweg_protocols::rcrt::source::Source;
+use thalweg_protocols::rcrt::Base;
 use thalweg_protocols::seals::Seals;
 use thalweg_wire::seal::SoftwareAes;
 
-/// The node of a scenario.
+/// The node of a scenario without sessions.
 pub(crate) type Node = Mote<Shelf, 160, MAX_NODES, Option<Seals<SoftwareAes>>>;
+/// The base station of one with sessions.
+pub(crate) type Station = Member<Shelf, Base, 160, MAX_NODES>;
+/// Another node of such a scenario.
+pub(crate) type Sensor = Member<Shelf, Source<Packets<Memory>>, 160, MAX_NODES>;
 
 /// What a node may do with its objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -71,6 +78,15 @@ impl Shelf {
         if self.may != needed {
             self.did.set(Some(did));
         }
+    }
+}
+
+impl Lends for Shelf {
+    type Loan = Memory;
+
+    fn lend(&self) -> Memory {
+        self.check(May::Read, "took part in a session");
+        self.memory.clone()
     }
 }
 

@@ -7,6 +7,7 @@
 
 use crate::chip::Modem;
 use crate::logarithm::Logarithm;
+use std::sync::LazyLock;
 
 /// Energy of a symbol over noise density, of the ratio in the receiver's band (Annex E, equation E.3).
 pub(crate) const ES_OVER_N0: f64 = 20.0;
@@ -48,8 +49,21 @@ const ENTRIES: usize = (OCTAVES << STEP_BITS) + 1;
 /// that a look-up needs no logarithm.
 #[derive(Debug, Clone)]
 pub struct HazardTable {
-    entries: Vec<f64>,
+    entries: &'static [f64],
 }
+
+/// The same for every radio, and computed once: 15,000 exponentials.
+static HAZARDS: LazyLock<Vec<f64>> = LazyLock::new(|| {
+    let steps = 1usize << STEP_BITS;
+    (0..ENTRIES)
+        .map(|i| {
+            let octave = f64::from(LOWEST_EXPONENT + (i >> STEP_BITS) as i32);
+            let fraction = (i % steps) as f64 / steps as f64;
+            let g = libm::exp2(octave) * (1.0 + fraction);
+            -libm::log1p(-symbol_error_rate(g))
+        })
+        .collect()
+});
 
 impl Default for HazardTable {
     fn default() -> Self {
@@ -58,18 +72,9 @@ impl Default for HazardTable {
 }
 
 impl HazardTable {
-    /// Computes the table.
+    /// The table.
     pub fn new() -> Self {
-        let steps = 1usize << STEP_BITS;
-        let entries = (0..ENTRIES)
-            .map(|i| {
-                let octave = f64::from(LOWEST_EXPONENT + (i >> STEP_BITS) as i32);
-                let fraction = (i % steps) as f64 / steps as f64;
-                let g = libm::exp2(octave) * (1.0 + fraction);
-                -libm::log1p(-symbol_error_rate(g))
-            })
-            .collect();
-        Self { entries }
+        Self { entries: &HAZARDS }
     }
 
     /// Hazard of one symbol at the linear ratio `g >= 0`.

@@ -21,6 +21,7 @@ Examples:
   thalweg fault --replay scenario.toml  the same again, as it was or edited
   thalweg fault --outsider              what somebody with a radio and no key can break today
   thalweg fault --secure                the same, where nodes have keys: nothing
+  thalweg fault --captured              the same, where he has one node's keys
   thalweg fault --power                 the store, at every instant at which power may fail
 
 Exit status: 0 everything held, 1 something broke, 2 bad usage or bad input.")]
@@ -35,7 +36,7 @@ pub(crate) struct FaultArgs {
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with_all = ["seed", "replay"])]
     pub(crate) first: u64,
     /// Run the scenario in this file; `-` is standard input.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["seed", "outsider", "secure"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["seed", "outsider", "secure", "captured"])]
     pub(crate) replay: Option<PathBuf>,
     /// Run nothing; print the scenario of --seed as a file for --replay.
     #[arg(long, requires = "seed")]
@@ -46,11 +47,14 @@ pub(crate) struct FaultArgs {
     /// Add an outsider, and give all nodes keys, of which he has none: he breaks nothing, and nothing is counted separately.
     #[arg(long, conflicts_with = "outsider")]
     pub(crate) secure: bool,
+    /// Add an outsider who has the keys of a mote that he captured: he reads no object and makes none. Where he has the nodes refuse all further orders, that is counted separately.
+    #[arg(long, conflicts_with_all = ["outsider", "secure"])]
+    pub(crate) captured: bool,
     /// Continue after a seed that breaks something.
     #[arg(long, conflicts_with_all = ["seed", "replay"])]
     pub(crate) go_on: bool,
     /// Try the object store instead: power fails between any two writes, and what was not synced is lost or torn.
-    #[arg(long, conflicts_with_all = ["seed", "replay", "outsider", "secure", "go_on"])]
+    #[arg(long, conflicts_with_all = ["seed", "replay", "outsider", "secure", "captured", "go_on"])]
     pub(crate) power: bool,
     /// Do what --power records to the store in this folder.
     #[arg(long, value_name = "DIR", hide = true)]

@@ -32,11 +32,22 @@ fn a_seed_is_a_script_and_a_script_that_breaks_is_a_failed_job() {
     assert!(text(&replayed.stdout).starts_with("everything held: "));
     let alone =
         "seed = 1\nnodes = 2\nboard = \"telosb\"\nidle = \"listens\"\nforeign_traffic = 0.0\n\
-                 step = [{ fetch = { from = 2, bytes = 10 } }]\n";
-    let broken = fault("--replay -", alone);
+                 step = [{ fetch = { from = 2, bytes = 10 } }, { pause = { ms = 760000 } }]\n";
+    let held = fault("--replay -", alone);
+    let said = text(&held.stdout);
+    assert!(
+        held.status.success() && said.contains("1 without a strong path"),
+        "{said}"
+    );
+    let asked = "link = [{ a = 1, b = 2, dbm = -60.0 }]\n\
+                 strike = [{ at_ms = 720000, node = 1, what = { outsider = { fetch = { from = 2 } } } }]\n";
+    let broken = fault("--replay -", &format!("{alone}{asked}"));
     assert_eq!(broken.status.code(), Some(1));
     let said = text(&broken.stderr);
-    assert!(said.contains("\"what can arrive does arrive\""), "{said}");
+    assert!(
+        said.contains("\"no order is obeyed that was not given\""),
+        "{said}"
+    );
     assert_eq!(said.lines().count(), 1, "{said}");
 }
 

@@ -1,16 +1,24 @@
 //! What a script asks for, as the parts of a simulated network.
 
+use super::id;
 use super::{at, CHANNELS, FOREIGN, OUTSIDE};
 use crate::air::Gap;
+use crate::outsider::Outsider;
+use crate::party::{Party, Victim};
 use crate::script::{Act, Fault, Idle, Script, Security as Keyed, Strike};
+use crate::shelf::{Node, Shelf};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use thalweg_host::security::{MemoryNumbers, Security};
+use thalweg_engine::BoardTiming;
+use thalweg_host::security::{MemoryNumbers, NetworkKeys, Security};
 use thalweg_medium::{EarId, Environment, Interference, Source, Variation};
 use thalweg_protocols::floodnet;
+use thalweg_protocols::member::Member;
+use thalweg_protocols::seals::Seals;
 use thalweg_sim::Board;
 use thalweg_simnet::security::simulated_keys;
 use thalweg_units::{Channel, Dbm, Duration};
+use thalweg_wire::seal::SoftwareAes;
 
 /// Who stands beside the network, by index.
 #[derive(Debug, Clone, Copy, Default)]
@@ -33,6 +41,91 @@ impl Outsiders {
     }
 }
 
+/// Makes the parties of a network.
+#[derive(Clone)]
+pub(super) struct Maker {
+    config: floodnet::Config,
+    timing: BoardTiming,
+    keys: Option<Arc<NetworkKeys>>,
+    /// Nodes with indices below this are the network's.
+    nodes: usize,
+    security: Keyed,
+    has_sessions: bool,
+    radio: Option<usize>,
+}
+
+impl Maker {
+    /// For the network of `script` on `board`s, with these `keys` and `outsiders`.
+    pub(super) fn new(
+        script: &Script,
+        board: &Board,
+        keys: Option<Arc<NetworkKeys>>,
+        outsiders: Outsiders,
+    ) -> Self {
+        Self {
+            config: config(script, board),
+            timing: board.timing,
+            keys,
+            nodes: usize::from(script.nodes),
+            security: script.security,
+            has_sessions: script.has_sessions(),
+            radio: outsiders.radio,
+        }
+    }
+    /// Party `n`, switched on for the first time.
+    pub(super) fn first(&self, n: usize) -> Party {
+        let proof = self.keys.as_ref().map(|keys| keys.proof(id(n as u16 + 1)));
+        let shelf = match proof.filter(|_| n < self.nodes) {
+            Some(proof) => Shelf::proving(proof),
+            None => Shelf::default(),
+        };
+        match self.radio == Some(n) {
+            true => Party::Outsider(Outsider::default()),
+            false if self.has_sessions => self.member(n, shelf),
+            false => Party::Mote(Box::new(Victim::new(self.mote(n, shelf)))),
+        }
+    }
+    /// Party `n` after a restart, which was `before`.
+    pub(super) fn again(&self, n: usize, before: &mut Party) -> Party {
+        let shelf = before.shelf().map(Shelf::kept).unwrap_or_default();
+        match before {
+            Party::Outsider(_) => Party::Outsider(Outsider::default()),
+            Party::Station(_) | Party::Sensor(_) => self.member(n, shelf),
+            Party::Mote(victim) => {
+                let kept = victim.node.guard().as_ref().map(Seals::kept);
+                let mut node = self.mote(n, shelf).restarted();
+                if let Some(kept) = kept {
+                    node.restore(kept);
+                }
+                Party::Mote(Box::new(Victim::new(node)))
+            }
+        }
+    }
+    fn mote(&self, n: usize, shelf: Shelf) -> Node {
+        let guard = (id(n as u16 + 1), self.seals(n));
+        Node::guarded(guard, self.config, self.timing, shelf)
+    }
+    /// An outsider has no seals, but with a captured mote he has that one's.
+    fn seals(&self, n: usize) -> Option<Seals<SoftwareAes>> {
+        let has_keys = n < self.nodes || self.security == Keyed::Captured;
+        let keys = self.keys.as_ref().filter(|_| has_keys);
+        keys.map(|keys| keys.seals())
+    }
+    /// As an image starts: it does not know how long the others have idled.
+    fn member(&self, n: usize, shelf: Shelf) -> Party {
+        let (config, timing, rests) = (self.config, self.timing, floodnet::Idle::Rests);
+        if n == 0 {
+            let mut node = Member::new(id(1), config, timing, shelf);
+            if config.idle == rests {
+                node.set_idled();
+            }
+            return Party::Station(Box::new(Victim::new(node)));
+        }
+        let node = Member::new(id(n as u16 + 1), config, timing, shelf);
+        Party::Sensor(Box::new(Victim::new(node)))
+    }
+}
+
 /// When which links of `script` are dead.
 pub(super) fn gaps(script: &Script) -> Vec<Gap> {
     let gaps = script.fades.iter().map(|fade| Gap {
@@ -45,14 +138,14 @@ pub(super) fn gaps(script: &Script) -> Vec<Gap> {
 
 /// The keys of a script's network.
 pub(crate) fn security(script: &Script) -> Option<Security> {
-    (script.security == Keyed::Keys).then(|| Security {
+    (script.security != Keyed::None).then(|| Security {
         keys: Arc::new(simulated_keys(script.seed)),
         numbers: Arc::new(MemoryNumbers::default()),
     })
 }
 
 /// What the nodes agree on.
-pub(super) fn config(script: &Script, board: &Board) -> floodnet::Config {
+fn config(script: &Script, board: &Board) -> floodnet::Config {
     let mut config = floodnet::Config::default().on(&board.timing);
     config.glossy.channel = Channel::LAST;
     config.idle = match script.idle {
