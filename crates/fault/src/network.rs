@@ -195,7 +195,7 @@ impl Field {
     fn put_off(&mut self, until: SimTime) {
         let now = self.net.now();
         let under_way = self.ordered.iter_mut().filter(|ordered| **ordered >= now);
-        under_way.for_each(|ordered| *ordered = *ordered + until.since(now));
+        under_way.for_each(|ordered| *ordered += until.since(now));
     }
     /// An outsider does something. With a captured mote he has the keys of node `n`.
     fn act(&mut self, n: usize, act: Act) {
