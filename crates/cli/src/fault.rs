@@ -257,7 +257,7 @@ fn in_words(tally: &Tally, script: Option<&str>) -> String {
         tally.slowest.1,
     );
     list(&mut text, "broken", &tally.breaches);
-    let unsecured = "broken, as frames are not secured,";
+    let unsecured = "broken, which a key prevents or a captured mote may do,";
     list(&mut text, unsecured, &tally.unsecured);
     if let Some(script) = script {
         text.push_str(&format!(

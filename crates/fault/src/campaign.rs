@@ -63,7 +63,7 @@ pub struct Tally {
     pub longest: (f64, u64),
     /// Breaches by seed.
     pub breaches: BTreeMap<u64, Breach>,
-    /// Those that only secured frames would prevent ([`Script::excuses`]), by seed.
+    /// Those that only secured frames, or a new group key, would prevent ([`Script::excuses`]), by seed.
     pub unsecured: BTreeMap<u64, Breach>,
     /// How long the campaign has run.
     pub wall: Duration,

@@ -85,13 +85,7 @@ pub fn draw(seed: u64, whom: Whom) -> Script {
     let mut steps = steps(rng, nodes, size, idle);
     if whom == Whom::Nature && rng.random_ratio(1, 16) {
         let at = rng.random_range(0..=steps.len());
-        steps.insert(
-            at,
-            Step::Session {
-                bytes: rng.random_range(1..2_000),
-                for_ms: rng.random_range(5_000..60_000),
-            },
-        );
+        steps.insert(at, session(rng));
     }
     // A survey takes a second and a half, a transfer some hundred milliseconds: most strike then, some later.
     let working_ms = 1_500 + 400 * steps.len() as u64;
@@ -123,9 +117,21 @@ pub fn draw(seed: u64, whom: Whom) -> Script {
         let strike = strike(rng, nodes, span_ms);
         script.strikes.push(strike);
     }
+    script.fades = fades(rng, &script.links, span_ms);
+    if whom != Whom::Nature {
+        let acts = acts(rng, &script, whom, span_ms);
+        script.strikes.extend(acts);
+    }
+    script.strikes.sort_by_key(|strike| strike.at_ms);
+    script
+}
+
+/// Up to two links that carry nothing for a while.
+fn fades(rng: &mut Stream, links: &[Link], span_ms: u64) -> Vec<Fade> {
+    let mut fades = Vec::new();
     for _ in 0..rng.random_range(0..=2) {
-        if let Some(link) = script.links.choose(rng) {
-            script.fades.push(Fade {
+        if let Some(link) = links.choose(rng) {
+            fades.push(Fade {
                 at_ms: rng.random_range(0..span_ms),
                 for_ms: lasting(rng),
                 a: link.a,
@@ -133,20 +139,19 @@ pub fn draw(seed: u64, whom: Whom) -> Script {
             });
         }
     }
-    if whom != Whom::Nature {
-        // With a captured mote he does more.
-        let most = if whom == Whom::CapturedMote { 8 } else { 3 };
-        let captured = rng.random_range(2..=nodes);
-        for _ in 0..rng.random_range(1..=most) {
-            let act = act(rng, &script, span_ms);
-            script.strikes.push(Strike {
-                node: captured,
-                ..act
-            });
-        }
-    }
-    script.strikes.sort_by_key(|strike| strike.at_ms);
-    script
+    fades
+}
+
+/// What an outsider does. With a captured mote he does more.
+fn acts(rng: &mut Stream, script: &Script, whom: Whom, span_ms: u64) -> Vec<Strike> {
+    let most = if whom == Whom::CapturedMote { 8 } else { 3 };
+    let captured = rng.random_range(2..=script.nodes);
+    let acts = 0..rng.random_range(1..=most);
+    let act = |_| Strike {
+        node: captured,
+        ..act(rng, script, span_ms)
+    };
+    acts.map(act).collect()
 }
 
 /// A tree of strong links, and others.
@@ -199,6 +204,14 @@ fn steps(rng: &mut Stream, nodes: u16, size: Size, idle: Idle) -> Vec<Step> {
         }
     }
     steps
+}
+
+/// Some of it is over before all is there.
+fn session(rng: &mut Stream) -> Step {
+    Step::Session {
+        bytes: rng.random_range(1..2_000),
+        for_ms: rng.random_range(5_000..60_000),
+    }
 }
 
 /// How long something lasts: a moment, a second, half a minute.

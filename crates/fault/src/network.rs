@@ -168,7 +168,10 @@ impl Field {
             let n = usize::from(strike.node) - 1;
             let until = now + Duration::from_millis(strike.what.for_ms());
             match strike.what {
-                Fault::Dead { .. } => self.befall(n, Broken::Dead, Some(until)),
+                Fault::Dead { .. } => {
+                    self.befall(n, Broken::Dead, Some(until));
+                    self.put_off(until);
+                }
                 Fault::Deaf { .. } => self.befall(n, Broken::Deaf { until }, None),
                 Fault::Jammed { channel, .. } => {
                     if let Ok(channel) = Channel::new(channel) {
@@ -187,6 +190,12 @@ impl Field {
         if let Some(at) = mended {
             self.net.fault_at(at, n, Broken::Healthy);
         }
+    }
+    /// Somebody stands still until then: what was ordered may begin and end so much later.
+    fn put_off(&mut self, until: SimTime) {
+        let now = self.net.now();
+        let under_way = self.ordered.iter_mut().filter(|ordered| **ordered >= now);
+        under_way.for_each(|ordered| *ordered += until.since(now));
     }
     /// An outsider does something. With a captured mote he has the keys of node `n`.
     fn act(&mut self, n: usize, act: Act) {

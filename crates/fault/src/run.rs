@@ -2,16 +2,18 @@
 //!
 //! Time base: simulated time. Invariant: the same script, the same end. Tests: `run_tests.rs`.
 
+mod checks;
+
 use crate::breach::Breach;
 use crate::network::{at, id, security, Field, CHANNELS};
-use crate::script::{Script, Security, Step};
-use crate::session::gather;
+use crate::script::{Script, Step};
+use crate::session::{gather, CALM_SESSION, CALM_SESSIONS, SLACK};
+use checks::check_report;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow::{self, Continue};
 use std::sync::Arc;
 use thalweg_host::collector::{
-    Collector, Description, FetchRequest, LineLoss, Patience, Report, Search, TransferEnd,
-    TransferObserver,
+    Collector, Description, FetchRequest, LineLoss, Patience, Search, TransferEnd, TransferObserver,
 };
 use thalweg_host::job::{Failure, Progress};
 use thalweg_host::link_state::{LinkState, Place, PlanRequest};
@@ -19,9 +21,7 @@ use thalweg_host::network::Network;
 use thalweg_host::recovery::Sought;
 use thalweg_host::registry::Pipelined;
 use thalweg_host::segments::Assembly;
-use thalweg_host::survey::SurveyOutcome;
 use thalweg_host::transfer::pipeline::TransferTerms;
-use thalweg_host::transfer::rcrt::Gathered;
 use thalweg_medium::random::{derive, stream};
 use thalweg_planner::{LinkQualities, Plan, RelayOrder};
 use thalweg_sim::Board;
@@ -37,15 +37,6 @@ const BOUND: Duration = Duration::from_secs(48 * 630);
 /// The longest that an object may take once all is well: a node may stay in a transfer of which no frame comes any more to its
 /// deadline of 600 s and three seconds; then a survey and a transfer.
 const CALM_BOUND: Duration = Duration::from_secs(700);
-
-/// The longest that a session may take once all is well, and how many there may be: a node that misses all calls to one takes no
-/// part.
-const CALM_SESSION: Duration = Duration::from_secs(300);
-const CALM_SESSIONS: usize = 3;
-/// How long a session may take beside its own time: to begin, and to end.
-const SLACK: Duration = Duration::from_secs(20);
-/// So many bytes in a row are no chance.
-const SECRET: usize = 8;
 /// Bytes of an object for which [`CALM_BOUND`] is a second longer.
 const SLOW_BYTES: u64 = 1_000;
 
@@ -287,27 +278,6 @@ impl Runner<'_> {
             false => Ok(Err("not all came".to_owned())),
         }
     }
-    /// What came whole is what its node has; whose it is.
-    fn check_gathered(&self, came: Vec<Gathered>) -> Result<Vec<u16>, Breach> {
-        let mut whole = Vec::new();
-        for one in came {
-            let Ok(got) = one.object else {
-                continue;
-            };
-            let index = usize::from(one.source.get()) - 1;
-            let sent = self.objects.get(&index).map_or(&[][..], |object| object);
-            if got != sent {
-                return Err(Breach::Foreign {
-                    source_node: one.source,
-                    got: got.len(),
-                    sent: sent.len(),
-                });
-            }
-            whole.push(one.source.get());
-        }
-        Ok(whole)
-    }
-
     fn survey(&mut self) -> Result<(), Breach> {
         self.job("a survey", BOUND, |own| own.survey_once())
     }
@@ -400,97 +370,11 @@ impl Runner<'_> {
             Err(why) => self.failed(&why).map(Err),
         }
     }
-
-    /// Links lead between nodes that hear each other, and nodes without batteries tell of none.
-    fn check_survey(&self, surveyed: &SurveyOutcome) -> Result<(), Breach> {
-        // A captured mote reports in the names of others.
-        if self.script.security == Security::Captured {
-            return Ok(());
-        }
-        if let Some((node, _)) = surveyed.batteries.first() {
-            return Err(Breach::Battery { node: *node });
-        }
-        let hears = |a: u16, b: u16| {
-            let mut links = self.script.links.iter();
-            links.any(|link| (link.a, link.b) == (a, b) || (link.b, link.a) == (a, b))
-        };
-        for from in 1..=self.script.nodes {
-            for to in 1..=self.script.nodes {
-                let (f, t) = (usize::from(from) - 1, usize::from(to) - 1);
-                let is_told = CHANNELS.into_iter().any(|channel| {
-                    let channel = Channel::new(channel);
-                    channel.is_ok_and(|channel| surveyed.links.prr(f, t, channel) > 0.0)
-                });
-                if is_told && !hears(from, to) {
-                    return Err(Breach::Link { from, to });
-                }
-            }
-        }
-        Ok(())
-    }
-    /// What an outsider took in, with whatever keys, is not the plain object of a node that has keys.
-    fn check_secrets(&mut self) -> Result<(), Breach> {
-        if self.script.security != Security::None {
-            let stolen = self.field.stolen();
-            let is_read = |object: &[u8]| {
-                let pairs = stolen.chunks(SECRET).zip(object.chunks(SECRET));
-                pairs
-                    .filter(|(_, plain)| plain.len() == SECRET)
-                    .any(|(got, plain)| got == plain)
-            };
-            if let Some((index, _)) = self.objects.iter().find(|(_, object)| is_read(object)) {
-                let source_node = id(*index as u16 + 1);
-                return Err(Breach::Secret { source_node });
-            }
-        }
-        Ok(())
-    }
-    /// The times in all states are the time that passed.
-    fn check_meters(&self) -> Result<(), Breach> {
-        let passed = self.field.now().since(SimTime::ZERO);
-        for (n, node) in self.field.ids().iter().enumerate() {
-            let metered = self.field.net.energy(n).elapsed();
-            if metered != passed {
-                let node = *node;
-                return Err(Breach::Meter {
-                    node,
-                    metered,
-                    passed,
-                });
-            }
-        }
-        Ok(())
-    }
 }
 
 /// The default protocol.
 fn protocol() -> Pipelined {
     Pipelined::named("thalweg").unwrap_or(Pipelined::P3)
-}
-
-/// What was handed out is what its node sent, and the report says so.
-fn check_report(
-    source_node: NodeId,
-    sent: &[u8],
-    report: &Report,
-) -> Result<Result<(), String>, Breach> {
-    let summary = &report.outcome.summary;
-    let contradicts = |why: &str| {
-        let why = why.to_owned();
-        Err(Breach::Report { source_node, why })
-    };
-    match (&report.object, &summary.failure) {
-        (Some(got), _) if got[..] != *sent => Err(Breach::Foreign {
-            source_node,
-            got: got.len(),
-            sent: sent.len(),
-        }),
-        (Some(_), None) if summary.verified => Ok(Ok(())),
-        (Some(_), _) => contradicts("the object came, and it says that it did not"),
-        (None, _) if summary.verified => contradicts("no object came, and it says that one did"),
-        (None, None) => contradicts("no object came, and it says no reason"),
-        (None, Some(why)) => Ok(Err(why.clone())),
-    }
 }
 
 /// Notes what transfers show of links.

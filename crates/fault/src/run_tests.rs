@@ -148,7 +148,7 @@ fn outsiders_without_keys_break_nothing() {
 }
 
 /// Scripts that broke something once, as they were printed.
-const FOUND: [&str; 2] = [
+const FOUND: [&str; 4] = [
     // A frame of a train that rouses nodes lied about its place: its receiver asked for one slot without end.
     r#"
     seed = 4173
@@ -169,6 +169,30 @@ const FOUND: [&str; 2] = [
     link = [{ a = 2, b = 3, dbm = -69.0 }, { a = 3, b = 4, dbm = -78.0 }, { a = 4, b = 5, dbm = -56.0 }, { a = 5, b = 6, dbm = -72.0 }, { a = 6, b = 7, dbm = -68.0 }, { a = 6, b = 8, dbm = -73.0 }, { a = 1, b = 4, dbm = -57.0 }]
     step = [{ fetch = { from = 8, bytes = 1 } }]
     strike = [{ at_ms = 1091, node = 8, what = { frames = { count = 12, each = { flip = { bit = 30778 } } } } }]
+    "#,
+    // A base station that stood still began a transfer that was over: its time-out stayed due.
+    r#"
+    seed = 1009490
+    nodes = 2
+    board = "telosb"
+    idle = "listens"
+    foreign_traffic = 0.0
+    security = "captured"
+    link = [{ a = 1, b = 2, dbm = -60.0 }]
+    step = [{ fetch = { from = 2, bytes = 734 } }]
+    fade = [{ at_ms = 851, for_ms = 9473, a = 1, b = 2 }]
+    strike = [{ at_ms = 4194, node = 1, what = { reboot = { for_ms = 9 } } }, { at_ms = 5530, node = 1, what = { dead = { for_ms = 28557 } } }, { at_ms = 6831, node = 2, what = { outsider = { fetch = { from = 2 } } } }]
+    "#,
+    // A base station that stood still fetched later than its order allowed: the check was wrong.
+    r#"
+    seed = 1078274
+    nodes = 4
+    board = "telosb"
+    idle = "listens"
+    foreign_traffic = 0.0
+    link = [{ a = 1, b = 2, dbm = -82.0 }, { a = 1, b = 3, dbm = -66.0 }, { a = 3, b = 4, dbm = -66.0 }]
+    step = [{ fetch = { from = 2, bytes = 1007 } }, { pause = { ms = 271 } }, { fetch = { from = 3, bytes = 1 } }]
+    strike = [{ at_ms = 1576, node = 1, what = { dead = { for_ms = 16573 } } }]
     "#,
 ];
 

@@ -24,6 +24,13 @@ const DEMAND: f64 = 4.0;
 /// How long the base station may take to begin.
 const BEGINS: Duration = Duration::from_secs(10);
 
+/// The longest that a session may take once all is well, and how many there may be: a node that misses all calls to one takes no
+/// part.
+pub(crate) const CALM_SESSION: Duration = Duration::from_secs(300);
+pub(crate) const CALM_SESSIONS: usize = 3;
+/// How long a session may take beside its own time: to begin, and to end.
+pub(crate) const SLACK: Duration = Duration::from_secs(20);
+
 /// What came of a session, by node; or why there was none.
 pub(crate) type Came = Result<Vec<Gathered>, String>;
 

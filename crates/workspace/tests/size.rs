@@ -93,7 +93,6 @@ const LONG_FILES: [(&str, &[&str]); 4] = [
             "planner/src/chains.rs",
             "planner/src/hop_route.rs",
             "planner/src/route.rs",
-            "fault/src/network.rs",
             "simnet/src/motes.rs",
             "lab/src/experiment/transfers/draw.rs",
             "lab/src/experiment/transfers/fetch.rs",

@@ -197,7 +197,12 @@ impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>, G: Guard> Pipeline<S,
             Role::Destination => State::Destination(Destination::new(&mut cx, now)),
         };
         cx.listen();
+        let over = cx.session.start + cx.session.policy.deadline;
         self.active = Some(Active::Pipeline { setup, state });
+        // A node that stood still may begin when all is over: it leaves at once.
+        if over <= now {
+            self.handle_timeout(now);
+        }
         Ok(())
     }
 
