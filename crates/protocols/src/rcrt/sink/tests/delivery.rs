@@ -120,6 +120,17 @@ fn an_opening_that_comes_late_does_not_end_the_newer_connection() {
     assert_eq!(bench.says().last(), Some(&(7, Said::Finished)));
 }
 
+#[test]
+fn a_store_keeps_the_connection_that_stands_not_the_one_before_it() {
+    let mut bench = Bench::new(Config::PAPER, "fair");
+    bench.connected(7, 1.0);
+    bench.finish(7, 1, 0);
+    bench.open(7, 2, 1.0, 0);
+    let saved = bench.sink.saved(node(7), FLOW).unwrap();
+    let found = (saved.connection, saved.completion);
+    assert_eq!(found, (2, Completion::Open));
+}
+
 /// A feedback that waits belongs to its connection, not to its flow.
 #[test]
 fn what_waits_to_be_said_goes_with_its_connection() {

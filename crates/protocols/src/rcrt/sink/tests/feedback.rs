@@ -1,5 +1,6 @@
 //! When feedback is sent, how often, what it says; round trips (section 3.7).
 
+use super::super::rtt::RoundTrip;
 use super::*;
 
 /// A source that has sent a packet at its newest rate, a minute ago.
@@ -52,6 +53,7 @@ fn a_feedback_asks_for_the_first_ten_that_are_missing() {
 #[test]
 fn no_two_feedbacks_within_the_rto() {
     let mut bench = settled(PLAIN);
+    let before = bench.view(7).feedbacks;
     bench.data(7, 1, 3);
     assert!(bench.feedback().is_some());
     bench.pass(0.9);
@@ -62,6 +64,7 @@ fn no_two_feedbacks_within_the_rto() {
     assert_eq!(bench.says(), []);
     bench.data(7, 1, 5);
     assert_eq!(bench.feedback().unwrap().nacks, [1, 2]);
+    assert_eq!(bench.view(7).feedbacks, before + 2);
 }
 
 #[test]
@@ -130,4 +133,35 @@ fn round_trips_leave_out_what_the_source_waited() {
     bench.data_at(7, 1, 6, rate(1.0), FeedbackRequest::No, echo(200, 0));
     bench.data_at(7, 1, 7, rate(1.0), FeedbackRequest::No, echo(5, 60_000));
     assert_eq!(bench.view(7).rtt_s, 3.0 - 0.125);
+}
+
+/// 4 s, 2 s and 2 s: errors of 0, 2 and 1 s from the mean. The second answer is to the feedback before the last.
+#[test]
+fn the_limit_is_the_mean_and_twice_the_deviation() {
+    let mut rtt = RoundTrip::new(SECOND, 0.5);
+    let at = |s: u64| Instant::ZERO + SECOND * s;
+    let first = rtt.sends(at(0));
+    rtt.answered(at(4), first, Duration::ZERO);
+    let second = rtt.sends(at(10));
+    let third = rtt.sends(at(11));
+    rtt.answered(at(12), second, Duration::ZERO);
+    rtt.answered(at(13), third, Duration::ZERO);
+    assert_eq!(rtt.mean(), 2.5);
+    assert!((rtt.limit().as_secs_f64() - 3.75).abs() < 1e-9);
+}
+
+#[test]
+fn the_end_of_a_flow_measures_a_round_trip_too() {
+    let mut bench = settled(PLAIN);
+    bench.data(7, 1, 2);
+    let number = bench.feedback().unwrap().number;
+    bench.pass(3.0);
+    let waited_ms = 1000;
+    let says = UpBody::Finish {
+        end: 4,
+        echo: Some(Echo { number, waited_ms }),
+        proof: None,
+    };
+    bench.up(7, 1, says);
+    assert_eq!(bench.view(7).rtt_s, 2.0);
 }

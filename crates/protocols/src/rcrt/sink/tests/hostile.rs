@@ -36,8 +36,14 @@ fn what_cannot_be_is_counted_and_changes_nothing() {
     assert_eq!(bench.sink.refused(), refused);
     // Nothing is sent after its end.
     bench.finish(7, 1, 1025);
+    bench.data(7, 1, 1);
     bench.data(7, 1, 1025);
     assert_eq!(bench.sink.refused().sequences, 5);
+    // No source goes on before its first packet.
+    bench.clear();
+    bench.open(7, 1, 1.0, 65_000);
+    assert_eq!(bench.says(), [(7, Said::Refuse)]);
+    assert_eq!(bench.sink.refused().sequences, 6);
 }
 
 #[test]
@@ -63,6 +69,31 @@ fn flows_are_bounded_and_so_are_those_that_ended() {
         (known(1), known(904), known(905), known(5000)),
         (false, false, true, true)
     );
+
+    // A flow that ends again and again is one.
+    let mut bench = Bench::new(Config::PAPER, "fair");
+    for (id, connection) in [(1, 1), (1, 2)]
+        .into_iter()
+        .chain((2..=4096).map(|id| (id, 1)))
+    {
+        bench.open(id, connection, 1.0, 0);
+        bench.finish(id, connection, 0);
+    }
+    assert!(bench.sink.saved(node(1), FLOW).is_some());
+
+    let mut bench = Bench::new(Config::PAPER, "fair");
+    for id in 1..=5000 {
+        let saved = Saved {
+            origin: node(id),
+            flow: FLOW,
+            connection: 1,
+            demand: 1.0,
+            next: 0,
+            completion: Completion::Open,
+        };
+        bench.sink.restore(bench.now, saved);
+    }
+    assert_eq!(bench.sink.refused().flows, 5000 - MAX_FLOWS as u64);
 }
 
 #[test]

@@ -72,10 +72,8 @@ fn the_total_shrinks_by_the_loss_of_the_flow_that_told() {
     assert!(matches!(bench.changes()[..], [Why::Decrease { .. }]));
 }
 
-/// The same loss, with the list that it left, lowers the total once. A later one, of which the sink learned after the
-/// flow had its rate, counts for what it lowers p by: an interval of 8 beside that of 20, p = 1 - 1 / 14.
-#[test]
-fn a_loss_counts_once() {
+/// Two sources, of which one has lost its packet `first`, and no other.
+fn lost_after(first: u16) -> Bench {
     let config = Config {
         evidence: Evidence::New,
         ..PLAIN
@@ -83,11 +81,19 @@ fn a_loss_counts_once() {
     let mut bench = Bench::new(config, "fair");
     bench.connected(7, 1.0);
     bench.connected(8, 1.0);
-    for sequence in (0..20).chain([21]) {
+    for sequence in (0..first).chain([first + 1]) {
         bench.data(7, 1, sequence);
     }
     bench.pass(10.0);
     bench.clear();
+    bench
+}
+
+/// The same loss, with the list that it left, lowers the total once. A later one, of which the sink learned after the
+/// flow had its rate, counts for what it lowers p by: an interval of 8 beside that of 20, p = 1 - 1 / 14.
+#[test]
+fn a_loss_counts_once() {
+    let mut bench = lost_after(20);
     let before = bench.sink.total();
     for sequence in 22..27 {
         bench.data(7, 1, sequence);
@@ -102,6 +108,27 @@ fn a_loss_counts_once() {
     assert!(matches!(bench.changes()[..], [Why::Decrease { .. }]));
     let news = (1.0 - 1.0 / 14.0) / 0.95;
     assert!((bench.sink.total() / before - news / (2.0 - news)).abs() < 1e-12);
+}
+
+#[test]
+fn losses_from_before_a_source_heard_of_a_decrease_are_not_new() {
+    let mut bench = lost_after(20);
+    let old = bench.rate_of(7);
+    (22..27).for_each(|sequence| bench.data(7, 1, sequence));
+    assert!(matches!(bench.changes()[..], [Why::Decrease { .. }]));
+    bench.data_at(7, 1, 28, old, FeedbackRequest::No, None);
+    bench.pass(10.0);
+    (29..35).for_each(|sequence| bench.data(7, 1, sequence));
+    assert_eq!(bench.changes(), []);
+}
+
+/// p = .995, M = .99: more than .98.
+#[test]
+fn a_loss_among_many_packets_lowers_nothing() {
+    let mut bench = lost_after(200);
+    (202..215).for_each(|sequence| bench.data(7, 1, sequence));
+    assert!(bench.view(7).congestion > PLAIN.upper);
+    assert_eq!(bench.changes(), []);
 }
 
 /// Flow 8 brings half of its rate, so 1.5 of 2 packets a second come; flow 7 loses every fourth: M = .75 / 1.25.
@@ -315,6 +342,19 @@ fn the_total_stays_while_a_flow_is_between_the_thresholds() {
 }
 
 /// A source that is gone does not keep the others from more, and does again once it is heard.
+/// One packet waits in a round trip of one: C is L, when silent flows are looked for too.
+#[test]
+fn a_flow_at_the_lower_threshold_holds_up_the_others() {
+    let mut bench = two();
+    bench.data(7, 1, 1);
+    assert_eq!(bench.view(7).congestion, PLAIN.lower);
+    for sequence in 0..3 {
+        bench.data(8, 1, sequence);
+        assert_eq!(bench.changes(), []);
+        bench.pass(11.0);
+    }
+}
+
 #[test]
 fn a_silent_flow_does_not_hold_up_the_others() {
     let mut bench = two();
@@ -364,6 +404,28 @@ fn the_total_stays_where_a_flow_leaves_alone() {
     bench.finish(9, 1, 1);
     assert_eq!(bench.sink.total(), 5.0);
     assert_eq!([7, 8].map(|n| bench.rate_of(n)), [1.0, 4.0].map(rate));
+}
+
+#[test]
+fn a_sink_that_all_flows_have_left_begins_anew() {
+    let mut bench = Bench::new(PLAIN, "fair");
+    for origin in [7, 8] {
+        bench.connected(origin, 1.0);
+        bench.data(origin, 1, 0);
+        assert_eq!(bench.changes(), [Why::Increase]);
+        bench.finish(origin, 1, 1);
+        bench.clear();
+    }
+}
+
+#[test]
+fn the_total_is_no_more_than_frames_can_say() {
+    let control = Control::Aimd { increase: 1e9 };
+    let mut bench = Bench::new(Config { control, ..PLAIN }, "fair");
+    bench.connected(7, 1.0);
+    bench.connected(8, 1.0);
+    bench.data(7, 1, 0);
+    assert_eq!(bench.sink.total(), 2.0 * Rate::MAX.per_s());
 }
 
 #[test]
