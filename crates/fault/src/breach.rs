@@ -151,7 +151,7 @@ impl BreachKind {
             Self::Unordered => "no order is obeyed that was not given",
             Self::Survey => "links and batteries are those that nodes have",
             Self::Meter => "energy adds up",
-            Self::Secret => "nobody reads an object without its node's key",
+            Self::Secret => "an outsider reads no object of a network with keys",
         }
     }
 }

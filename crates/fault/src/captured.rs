@@ -57,7 +57,7 @@ fn without_mic(mpdu: &FrameBuf) -> Option<FrameBuf> {
     FrameBuf::from_slice(mpdu.get(..plain)?).ok()
 }
 
-/// The same of a flood: in its initiator's name, whoever that is.
+/// A flood with its content changed and sealed again. It still names the same initiator.
 fn flooded_again(
     seals: &mut Seals<SoftwareAes>,
     mpdu: &FrameBuf,

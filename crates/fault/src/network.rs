@@ -286,7 +286,7 @@ impl Field {
         for n in nodes.chain(self.outsiders.rogue) {
             let node = id(n as u16 + 1);
             let did = self.shelf(n).and_then(|shelf| shelf.unordered());
-            // Whoever has a captured mote's keys gives orders, too.
+            // With a captured mote's keys an outsider can give orders, too.
             if let Some(did) = did.filter(|_| !self.is_captured) {
                 self.breach.get_or_insert(Breach::Unordered { node, did });
             }

@@ -27,7 +27,7 @@ pub(crate) enum Party {
     Outsider(Outsider),
 }
 
-/// Orders to whoever has a radio.
+/// Orders to a node of the network or to an outsider.
 pub(crate) type Order = Command<MAX_NODES>;
 
 /// What is the same for all nodes, and what an outsider does instead.

@@ -144,7 +144,8 @@ pub struct Fade {
 pub struct Strike {
     /// When.
     pub at_ms: u64,
-    /// The node; of an outsider's act, whoever hears it, and with [`Security::Captured`] the one whose keys he has.
+    /// The node that it befalls. An outsider's act befalls all that hear it; with [`Security::Captured`] this is the node whose keys he
+    /// has.
     pub node: u16,
     /// What.
     pub what: Fault,
