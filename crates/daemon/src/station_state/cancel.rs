@@ -17,6 +17,11 @@ impl StationState {
             self.emit_job(id);
             return Ok(Cancel::Done);
         }
+        // Its row tells of an end a moment before its worker lets go of it.
+        let has_ended = self.store().job(id)?.is_some_and(|job| job.state.is_end());
+        if has_ended {
+            return Ok(Cancel::TooLate);
+        }
         let mut live = self.live();
         match live.running.iter_mut().find(|running| running.id == id) {
             Some(running) => {
