@@ -69,8 +69,8 @@ pub struct Points {
     pub lost: Vec<Lost>,
 }
 
-/// Lets power fail after each call of `recording`, in as many variants as make `points` points, and opens the store that
-/// was in `recorded` in the folder `scratch`, which is emptied each time. `observer` sees how many were tried, and may stop.
+/// Lets power fail after the calls of `recording`, at about `points` points, and opens the store that was in `recorded` in the
+/// folder `scratch`, which is emptied each time. `observer` sees how many were tried, and may stop.
 ///
 /// # Errors
 /// Where `scratch` cannot be written.
@@ -81,7 +81,7 @@ pub fn try_points(
     observer: &mut dyn FnMut(u64) -> ControlFlow<()>,
 ) -> io::Result<Points> {
     let of = recording.calls.len();
-    let variants = variants(recording, points);
+    let Spread { every, variants } = Spread::of(recording, points);
     let (mut disk, mut facts) = (Disk::default(), Facts::default());
     // The folder was there before, and is empty.
     disk.apply(&Call::MakeFolder(recorded.to_owned()));
@@ -90,6 +90,7 @@ pub fn try_points(
         ..Points::default()
     };
     for call in 0..=of {
+        let variants = if call % every == 0 { variants } else { 0 };
         for variant in 0..variants {
             let mut rng = stream(seed, "power failure", &[call as u64, variant]);
             let survives = match variant {
@@ -123,14 +124,30 @@ pub fn try_points(
     Ok(came)
 }
 
-/// After each call power fails so many times, for `points` in all; at least once with nothing and once with all left.
-fn variants(recording: &Recording, points: u64) -> u64 {
-    points.div_ceil(recording.calls.len().max(1) as u64).max(2)
+/// How points are spread over a recording.
+struct Spread {
+    /// Power fails after every so many calls.
+    every: usize,
+    /// So many times there: at least once with nothing and once with all left.
+    variants: u64,
 }
 
-/// How many points [`try_points`] tries where `points` are wanted.
+impl Spread {
+    /// `points` over `recording`: after each call, or where those are too few for that, after some.
+    fn of(recording: &Recording, points: u64) -> Self {
+        let calls = recording.calls.len().max(1) as u64;
+        let (points, least) = (points.max(1), 2 * calls);
+        Self {
+            every: usize::try_from(least / points).unwrap_or(usize::MAX).max(1),
+            variants: points.div_ceil(calls).max(2),
+        }
+    }
+}
+
+/// How many points [`try_points`] tries where about `points` are wanted.
 pub fn points_of(recording: &Recording, points: u64) -> u64 {
-    variants(recording, points) * (recording.calls.len() as u64 + 1)
+    let Spread { every, variants } = Spread::of(recording, points);
+    variants * (recording.calls.len() / every + 1) as u64
 }
 
 /// Writes into `scratch` what is left in `recorded`.
