@@ -34,7 +34,7 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<(), Failure> {
         None => simulate(args, &runs, &left_out, &mut presentation)?,
     }
     let reports = presentation.reports;
-    if !args.json {
+    if !args.runs.json {
         print(&summary(&reports))?;
     }
     let misses: Vec<String> = reports.iter().flat_map(Report::misses).collect();
@@ -52,7 +52,7 @@ fn wanted(args: &ReproduceArgs, experiment: &Experiment) -> Result<ExperimentRun
     if args.quick {
         run = run.quick()?;
     }
-    Ok(match args.seeds {
+    Ok(match args.runs.seeds {
         Some(seeds) => run.seeds(seeds.all()),
         None => run,
     })
@@ -65,8 +65,8 @@ fn simulate(
     left_out: &[String],
     presentation: &mut Presentation<'_>,
 ) -> Result<(), Failure> {
-    let lab = lab(args.out.as_deref(), args.jobs)?;
-    let runner = Runner::new(lab, args.say.verbosity());
+    let lab = lab(args.runs.out.as_deref(), args.runs.jobs)?;
+    let runner = Runner::new(lab, args.runs.say.verbosity());
     if !left_out.is_empty() {
         let left_out = left_out.join(", ");
         runner.note(&format!("not of the quick subset unless named: {left_out}"));
@@ -74,7 +74,7 @@ fn simulate(
     runner.each(runs, |run, rows| {
         runner.finish();
         let report = run.judged(rows);
-        if let Some(out) = &args.out {
+        if let Some(out) = &args.runs.out {
             let folder = out.join(&report.experiment.id);
             make_folder(&folder)?;
             write_report(&folder, &report, &runner)?;
@@ -121,7 +121,7 @@ impl<'a> Presentation<'a> {
         outputs: &Outputs,
     ) -> Result<Self, Failure> {
         let folder = args.report.as_deref();
-        let rows = args.out.as_deref().or(args.rows.as_deref());
+        let rows = args.runs.out.as_deref().or(args.rows.as_deref());
         let page = folder.map(|folder| ReportPage::new(folder, rows));
         if let Some(page) = &page {
             page.write(&[], experiments)?;
@@ -138,7 +138,7 @@ impl<'a> Presentation<'a> {
 
     /// Prints `report`, whose rows `version` of this program made, and writes the pages again.
     fn take(&mut self, report: Report, version: &str) -> Result<(), Failure> {
-        let printed = print(&match self.args.json {
+        let printed = print(&match self.args.runs.json {
             true => json_lines(&report.results)?,
             false => text(&report) + "\n",
         });
@@ -164,12 +164,12 @@ fn check_outputs<'a>(
     args: &ReproduceArgs,
     ids: impl Iterator<Item = &'a str>,
 ) -> Result<Outputs, Failure> {
-    let outputs = Outputs::beside(args.force, []);
+    let outputs = Outputs::beside(args.runs.force, []);
     if let Some(folder) = &args.report {
         make_folder(folder)?;
         outputs.check("--report", &folder.join("index.html"), Kind::Html)?;
     }
-    if let Some(folder) = &args.out {
+    if let Some(folder) = &args.runs.out {
         make_folder(folder)?;
         let folders = ids.map(|id| folder.join(id));
         for folder in folders.filter(|folder| folder.exists()) {

@@ -34,20 +34,20 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
         };
     }
     let mut run = ExperimentRun::of(&args.experiment)?.with(&options)?;
-    if let Some(seeds) = args.seeds {
+    if let Some(seeds) = args.runs.seeds {
         run = run.seeds(seeds.all());
     }
     check_outputs(args)?;
     let losses = losses_in(args.testbed.as_deref(), &args.loss)?;
-    let mut lab = lab(args.out.as_deref(), args.jobs)?
+    let mut lab = lab(args.runs.out.as_deref(), args.runs.jobs)?
         .lossy(&run, &losses)?
         .flooding_on(args.control_channel);
     if let Some(name) = &args.testbed {
         lab = lab.within(name)?;
     }
-    let runner = Runner::new(lab, args.say.verbosity());
+    let runner = Runner::new(lab, args.runs.say.verbosity());
     let (experiment, seeds) = (run.experiment(), run.with_seeds());
-    if let (Some(folder), false) = (&args.out, args.force) {
+    if let (Some(folder), false) = (&args.runs.out, args.runs.force) {
         let losses = runner.lab.losses();
         let new = Manifest::of(experiment, seeds, losses, command(), BTreeSet::new());
         check_folder(folder, &new)?;
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     runner.finish();
     let report = run.judged(rows);
     let explained = explained.as_ref();
-    let shown = match args.json {
+    let shown = match args.runs.json {
         true => {
             let losses = explained.map(|e| losses_json(&experiment.id, e));
             json_lines(&report.results)?
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     };
     // Results are shown before a disk can fail, and written even if standard output is closed.
     let printed = print(&shown);
-    if let Some(folder) = &args.out {
+    if let Some(folder) = &args.runs.out {
         write_report(folder, &report, &runner).map_err(Failure::after_result)?;
     }
     if let Some(explained) = explained {
@@ -85,8 +85,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
 /// Checks that the files that the options name can be written.
 fn check_outputs(args: &RunArgs) -> Result<(), Failure> {
     let read = [&args.experiment].into_iter().chain(&args.testbed);
-    let outputs = Outputs::beside(args.force, read.map(Path::new));
-    if let Some(folder) = &args.out {
+    let outputs = Outputs::beside(args.runs.force, read.map(Path::new));
+    if let Some(folder) = &args.runs.out {
         outputs.folder("--out", folder)?;
     }
     if let Some(file) = &args.pcap {
@@ -112,7 +112,7 @@ fn write_explained(args: &RunArgs, explained: &Explained) -> Result<(), Failure>
     };
     let json = serde_json::to_string(&written).map_err(Failure::job)? + "\n";
     let named = args.explain.iter().flatten().cloned();
-    let beside = args.out.iter().map(|folder| folder.join("explain.json"));
+    let beside = args.runs.out.iter().map(|folder| folder.join("explain.json"));
     for file in named.chain(beside) {
         write_file(&file, &json)?;
     }
@@ -130,7 +130,7 @@ fn options(args: &RunArgs) -> Vec<RunOption> {
         given(!args.loss.is_empty(), RunOption::Loss),
         given(args.explain.is_some(), RunOption::Explain),
         given(args.pcap.is_some(), RunOption::Pcap),
-        given(args.out.is_some(), RunOption::Out),
+        given(args.runs.out.is_some(), RunOption::Out),
     ];
     options.into_iter().flatten().collect()
 }

@@ -30,7 +30,7 @@ fn processor_time() -> Duration {
 /// Runs the benchmark once, on one thread, and times it without setting up.
 pub(crate) fn run(args: &RunArgs) -> std::result::Result<(), Failure> {
     let nodes = args.nodes.unwrap_or(139) as usize;
-    let seed = match args.seeds {
+    let seed = match args.runs.seeds {
         None => 1,
         Some(seeds) if seeds.first == seeds.last => seeds.first,
         Some(_) => return Err(Failure::Input(format!("{ID}: --seeds: expected one seed"))),
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &RunArgs) -> std::result::Result<(), Failure> {
         delivered: counts.delivered,
         generated: counts.generated,
     };
-    if args.json {
+    if args.runs.json {
         return print_json(&result);
     }
     print(&format!(

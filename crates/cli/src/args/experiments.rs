@@ -29,6 +29,28 @@ pub(crate) enum ExperimentCommand {
     Schema,
 }
 
+/// What `run` and `reproduce` have in common.
+#[derive(Debug, Args)]
+pub(crate) struct Runs {
+    /// The seeds, both ends included, such as 1..10 or 7 [default: an experiment's own, mostly 1..10].
+    #[arg(long, alias = "seed", value_name = "A..B", value_parser = values::seeds)]
+    pub(crate) seeds: Option<Seeds>,
+    /// Use this many threads [default: as many as there are cores].
+    #[arg(long, value_name = "N")]
+    pub(crate) jobs: Option<NonZeroUsize>,
+    /// Print the results as JSON, one object a line.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Write rows (CSV, JSON), results and figures to this folder, of `reproduce` in one folder for each result.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Replace files that another program wrote.
+    #[arg(long)]
+    pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) say: Say,
+}
+
 /// Run an experiment and print its results beside the paper's.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -44,9 +66,6 @@ pub(crate) struct RunArgs {
     /// A built-in experiment (see `thalweg experiment list`) or a TOML file.
     #[arg(value_name = "EXPERIMENT|FILE", value_parser = values::name)]
     pub(crate) experiment: String,
-    /// The seeds, both ends included, such as 1..10 or 7 [default: the experiment's, mostly 1..10].
-    #[arg(long, alias = "seed", value_name = "A..B", value_parser = values::seeds)]
-    pub(crate) seeds: Option<Seeds>,
     /// Run it in this network instead of its own: a built-in name or a file.
     #[arg(long, value_name = "NAME|FILE", value_parser = values::name)]
     pub(crate) testbed: Option<String>,
@@ -71,20 +90,8 @@ pub(crate) struct RunArgs {
     /// Write every frame of a convergecast's first run to this file (pcapng, for Wireshark).
     #[arg(long, value_name = "FILE")]
     pub(crate) pcap: Option<PathBuf>,
-    /// Use this many threads [default: as many as there are cores].
-    #[arg(long, value_name = "N")]
-    pub(crate) jobs: Option<NonZeroUsize>,
-    /// Print the results as JSON, one object a line.
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Write rows (CSV, JSON), results and figures to this folder.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) out: Option<PathBuf>,
-    /// Replace files that another program wrote.
-    #[arg(long)]
-    pub(crate) force: bool,
     #[command(flatten)]
-    pub(crate) say: Say,
+    pub(crate) runs: Runs,
 }
 
 /// Reproduce the papers' tables and figures beside what the papers report.
@@ -109,30 +116,15 @@ pub(crate) struct ReproduceArgs {
     /// three to nine seeds only if its whole 95 % interval is.
     #[arg(long)]
     pub(crate) check: bool,
-    /// The seeds, both ends included, such as 1..10 or 7 [default: the experiments', mostly 1..10].
-    #[arg(long, alias = "seed", value_name = "A..B", value_parser = values::seeds)]
-    pub(crate) seeds: Option<Seeds>,
-    /// Use this many threads [default: as many as there are cores].
-    #[arg(long, value_name = "N")]
-    pub(crate) jobs: Option<NonZeroUsize>,
-    /// Print the results as JSON, one object a line.
-    #[arg(long)]
-    pub(crate) json: bool,
     /// Write pages to this folder: index.html with all of it, and of each paper PAPER.md with its figures. What PAPER.json
     /// there has of other results of that paper stays on its page.
     #[arg(long, value_name = "DIR")]
     pub(crate) report: Option<PathBuf>,
-    /// Write rows (CSV, JSON), results and figures to this folder, one folder for each result.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) out: Option<PathBuf>,
     /// Simulate nothing: take rows that --out has written to this folder, and leave out results without rows.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["out", "seeds", "jobs"])]
     pub(crate) rows: Option<PathBuf>,
-    /// Replace files that another program wrote.
-    #[arg(long)]
-    pub(crate) force: bool,
     #[command(flatten)]
-    pub(crate) say: Say,
+    pub(crate) runs: Runs,
 }
 
 /// Show what radio, bus and microcontroller of forwarding nodes do over time.
