@@ -148,7 +148,7 @@ fn outsiders_without_keys_break_nothing() {
 }
 
 /// Scripts that broke something once, as they were printed.
-const FOUND: [&str; 4] = [
+const FOUND: [&str; 6] = [
     // A frame of a train that rouses nodes lied about its place: its receiver asked for one slot without end.
     r#"
     seed = 4173
@@ -193,6 +193,28 @@ const FOUND: [&str; 4] = [
     link = [{ a = 1, b = 2, dbm = -82.0 }, { a = 1, b = 3, dbm = -66.0 }, { a = 3, b = 4, dbm = -66.0 }]
     step = [{ fetch = { from = 2, bytes = 1007 } }, { pause = { ms = 271 } }, { fetch = { from = 3, bytes = 1 } }]
     strike = [{ at_ms = 1576, node = 1, what = { dead = { for_ms = 16573 } } }]
+    "#,
+    // A flipped bit in a wake-up made another node the source, and its object was stored as that of the one that was asked.
+    r#"
+    seed = 1034121
+    nodes = 3
+    board = "telosb"
+    idle = "listens"
+    foreign_traffic = 0.0
+    link = [{ a = 1, b = 2, dbm = -80.0 }, { a = 1, b = 3, dbm = -69.0 }]
+    step = [{ fetch = { from = 3, bytes = 1 } }, { fetch = { from = 2, bytes = 1 } }]
+    strike = [{ at_ms = 8765, node = 3, what = { frames = { count = 1, each = { flip = { bit = 33786 } } } } }]
+    "#,
+    // The same with the nodes in the other order.
+    r#"
+    seed = 2050495
+    nodes = 3
+    board = "telosb"
+    idle = "listens"
+    foreign_traffic = 0.0
+    link = [{ a = 1, b = 2, dbm = -78.0 }, { a = 1, b = 3, dbm = -63.0 }]
+    step = [{ fetch = { from = 2, bytes = 1 } }, { fetch = { from = 3, bytes = 1 } }]
+    strike = [{ at_ms = 2156, node = 3, what = { frames = { count = 1, each = { flip = { bit = 33786 } } } } }]
     "#,
 ];
 
