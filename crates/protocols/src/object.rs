@@ -10,7 +10,8 @@ use thalweg_wire::route::ObjectRange;
 pub struct ObjectInfo {
     /// Its length in bytes.
     pub len: u32,
-    /// A digest of all its bytes. Engines carry it; the owner of the whole object compares it.
+    /// A digest of all its bytes. Engines carry it, on the air mixed with the source's address; the owner of the whole
+    /// object compares it.
     pub digest: [u8; 8],
 }
 
