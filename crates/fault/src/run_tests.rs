@@ -148,7 +148,7 @@ fn outsiders_without_keys_break_nothing() {
 }
 
 /// Scripts that broke something once, as they were printed.
-const FOUND: [&str; 4] = [
+const FOUND: [&str; 7] = [
     // A frame of a train that rouses nodes lied about its place: its receiver asked for one slot without end.
     r#"
     seed = 4173
@@ -193,6 +193,39 @@ const FOUND: [&str; 4] = [
     link = [{ a = 1, b = 2, dbm = -82.0 }, { a = 1, b = 3, dbm = -66.0 }, { a = 3, b = 4, dbm = -66.0 }]
     step = [{ fetch = { from = 2, bytes = 1007 } }, { pause = { ms = 271 } }, { fetch = { from = 3, bytes = 1 } }]
     strike = [{ at_ms = 1576, node = 1, what = { dead = { for_ms = 16573 } } }]
+    "#,
+    // A flipped bit in a wake-up made another node the source, and its object was stored as that of the one that was asked.
+    r#"
+    seed = 1034121
+    nodes = 3
+    board = "telosb"
+    idle = "listens"
+    foreign_traffic = 0.0
+    link = [{ a = 1, b = 2, dbm = -80.0 }, { a = 1, b = 3, dbm = -69.0 }]
+    step = [{ fetch = { from = 3, bytes = 1 } }, { fetch = { from = 2, bytes = 1 } }]
+    strike = [{ at_ms = 8765, node = 3, what = { frames = { count = 1, each = { flip = { bit = 33786 } } } } }]
+    "#,
+    // The same with the nodes in the other order.
+    r#"
+    seed = 2050495
+    nodes = 3
+    board = "telosb"
+    idle = "listens"
+    foreign_traffic = 0.0
+    link = [{ a = 1, b = 2, dbm = -78.0 }, { a = 1, b = 3, dbm = -63.0 }]
+    step = [{ fetch = { from = 2, bytes = 1 } }, { fetch = { from = 3, bytes = 1 } }]
+    strike = [{ at_ms = 2156, node = 3, what = { frames = { count = 1, each = { flip = { bit = 33786 } } } } }]
+    "#,
+    // A node that restarted during a survey looked for others on all channels, and was away at each muster of a session.
+    r#"
+    seed = 2064565
+    nodes = 5
+    board = "telosb"
+    idle = "listens"
+    foreign_traffic = 0.0
+    link = [{ a = 1, b = 2, dbm = -59.0 }, { a = 2, b = 3, dbm = -67.0 }, { a = 3, b = 4, dbm = -55.0 }, { a = 3, b = 5, dbm = -76.0 }]
+    step = [{ fetch = { from = 5, bytes = 2000 } }, { pause = { ms = 900000 } }, { session = { bytes = 1258, for_ms = 47810 } }]
+    strike = [{ at_ms = 2397, node = 4, what = { reboot = { for_ms = 680 } } }]
     "#,
 ];
 

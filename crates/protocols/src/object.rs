@@ -2,6 +2,7 @@
 //! holds none of them. On a mote the store is flash or a sensor's buffer, at the gateway memory.
 //! How an object is cut into packets is the same for all engines: [`Pieces`].
 
+use thalweg_units::NodeId;
 use thalweg_wire::route::ObjectRange;
 
 /// What is known of an object besides its bytes.
@@ -9,7 +10,8 @@ use thalweg_wire::route::ObjectRange;
 pub struct ObjectInfo {
     /// Its length in bytes.
     pub len: u32,
-    /// A digest of all its bytes. Engines carry it; the owner of the whole object compares it.
+    /// A digest of all its bytes. Engines carry it, on the air mixed with the source's address; the owner of the whole
+    /// object compares it.
     pub digest: [u8; 8],
 }
 
@@ -23,6 +25,17 @@ impl ObjectInfo {
     /// Whether there is no object.
     pub fn is_none(&self) -> bool {
         *self == Self::NONE
+    }
+
+    /// What `source` sends of it, and what a sink that asked `source` makes of that: the digest is mixed with the
+    /// address. So a node that was called by mistake, after an error in the call, delivers no object of the other's.
+    #[must_use]
+    pub(crate) fn named_by(self, source: NodeId) -> Self {
+        let mut named = self;
+        for (byte, of) in named.digest.iter_mut().zip(source.get().to_le_bytes()) {
+            *byte ^= of;
+        }
+        named
     }
 }
 

@@ -271,7 +271,7 @@ impl<S: ObjectStore> Burst<S> {
         if let Some(Queued { number, .. }) = self.queue.pop() {
             if !delivered {
                 self.counts.dropped += 1;
-                let _ = self.events.push(Event::Dropped { number });
+                self.events.tell(Event::Dropped { number });
             }
         }
         match (self.config, left) {
@@ -307,7 +307,7 @@ impl<S: ObjectStore> Burst<S> {
             self.last = Some(number);
             // What there is no room for is not reported, so it is asked for again.
             if self.store.write(offset, packet.payload).is_ok() {
-                let _ = self.events.push(Event::Received { number });
+                self.events.tell(Event::Received { number });
             }
         } else if let Ok(payload) = FrameBuf::from_slice(packet.payload) {
             if self.queue.push(Queued { number, payload }).is_ok() {

@@ -114,7 +114,7 @@ impl<S: ObjectStore> FastForward<S> {
 
     fn emit(&mut self, event: Event) {
         // There is room: each call into the engine causes two events at most.
-        let _ = self.events.push(event);
+        self.events.tell(event);
     }
     fn peek(&self, at: usize) -> Option<&StreamState> {
         self.streams.get(at)?.as_ref()

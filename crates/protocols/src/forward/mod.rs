@@ -111,7 +111,7 @@ impl<S: ObjectStore> Forwarder<S> {
 
     fn emit(&mut self, event: Event) {
         // There is room: each call into the engine causes one event.
-        let _ = self.events.push(event);
+        self.events.tell(event);
     }
 
     fn join(&mut self, config: Config) {

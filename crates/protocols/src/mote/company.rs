@@ -20,7 +20,7 @@ use thalweg_wire::{mac, Reader};
 pub(super) const ALONE: Duration = Duration::from_secs(150);
 /// It listens on a channel for so long, and by chance up to half as long again, so that it is in step with no survey:
 /// calls go round all channels in half of it.
-const LOOK: Duration = Duration::from_secs(1);
+pub(super) const LOOK: Duration = Duration::from_secs(1);
 /// Every other look is on the control channel.
 const LOOKS: u8 = (ALONE.as_nanos() / LOOK.as_nanos() / 2) as u8;
 

@@ -4,9 +4,10 @@
 //! node's clock. Invariant: a muster that was ordered is noted by its own sink too, once it is out. Tests:
 //! `../member/tests.rs`.
 
+use super::company::LOOK;
 use super::setup::first_frame;
 use super::{Mote, Order, Work};
-use crate::floodnet;
+use crate::floodnet::{self, Idle};
 use crate::glossy::{flood_spacing, Insistence};
 use crate::object::ObjectStore;
 use crate::pipeline;
@@ -20,6 +21,10 @@ use thalweg_wire::FrameBuf;
 
 /// How often it is flooded: who misses it has no part in the session.
 const TIMES: u8 = 3;
+/// Floods are so far apart where nodes may look for others on other channels: one comes while they are back.
+const APART: Duration = Duration::from_millis(800);
+const _: () = assert!(APART.as_nanos() < LOOK.as_nanos());
+const _: () = assert!(APART.as_nanos() * (TIMES as u64 - 1) > LOOK.as_nanos() * 3 / 2);
 /// From the last flood to the beginning.
 const AFTER: Duration = Duration::from_millis(20);
 
@@ -37,6 +42,9 @@ pub struct Mustered {
 pub(super) struct Mustering {
     start: Instant,
     sources: FrameBuf,
+    /// The next flood begins then, or once the one before is over; from one to the next.
+    next: Instant,
+    apart: Duration,
     /// Floods that are still to be begun.
     left: u8,
 }
@@ -79,10 +87,19 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize, G: Guard>
         let bytes = HEADER_BYTES + 1 + 3 + sources.len();
         let spacing = flood_spacing(bytes, self.config.n_tx, self.floods.timing());
         let ahead = first_frame(self.floods.timing());
-        let start = now + (spacing + ahead) * u64::from(TIMES) + AFTER;
+        // Who looks for others takes part in no session, and misses no end of one.
+        let may_look = self.config.idle == Idle::Listens && !sources.is_empty();
+        let apart = match may_look {
+            true => APART,
+            false => Duration::ZERO,
+        };
+        let all = (spacing + ahead) * u64::from(TIMES) + apart * u64::from(TIMES - 1);
+        let start = now + all + AFTER;
         self.work = Work::Mustering(Mustering {
             start,
             sources,
+            next: now,
+            apart,
             left: TIMES,
         });
         self.go_on_mustering(now);
@@ -92,15 +109,22 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize, G: Guard>
         let Work::Mustering(mustering) = &mut self.work else {
             return;
         };
-        let Mustering { start, sources, .. } = *mustering;
+        let (start, sources) = (mustering.start, mustering.sources);
         let Some(left) = mustering.left.checked_sub(1) else {
             self.mustered = Some(Mustered { by: self.id, start });
             self.work = Work::Nothing;
             return;
         };
         mustering.left = left;
+        let ahead = first_frame(self.floods.timing());
+        let first = mustering.next.max(now) + ahead;
+        let begin = match mustering.next > now {
+            true => When::At(first),
+            false => When::Now,
+        };
+        mustering.next += mustering.apart;
         let muster = Muster {
-            until_start: start.since(now + first_frame(self.floods.timing())),
+            until_start: start.since(first),
             sources: &sources,
         };
         // Fits: whoever orders it has made sure of that, and a flood that carries nothing calls nobody.
@@ -108,7 +132,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize, G: Guard>
         let flood = floodnet::Command::Flood {
             payload,
             insistence: Insistence::Throughout,
-            begin: When::Now,
+            begin,
         };
         self.floods.handle_command(now, flood);
     }

@@ -12,7 +12,7 @@ use thalweg_engine::{BoardTiming, Passing};
 use thalweg_units::{Channel, Duration, Instant, NodeId};
 use thalweg_wire::hop::{self, HopRoute};
 use thalweg_wire::phy::{self, SFD_OFFSET};
-use thalweg_wire::pipeline::Group;
+use thalweg_wire::pipeline::{Group, Tag};
 use thalweg_wire::route::{Control, Hopping, Probe, Role, Route, Scheme};
 
 /// The setup of `node` for `route`, which begins at `start` of its clock, on boards of `timing`; `None` if it is not
@@ -135,7 +135,8 @@ fn session(route: &Route, role: Role, start: Instant) -> Session {
         Scheme::Thalweg => p3::compact_policy(),
     };
     Session {
-        transfer: route.transfer,
+        tag: Tag::of(route.transfer),
+        source: route.source,
         role,
         hops: route.channels.hops(),
         groups: route.groups(),

@@ -156,7 +156,7 @@ pub(super) struct Context<'a> {
 
 impl Context<'_> {
     pub(super) fn emit(&mut self, event: Event) {
-        let _ = self.events.push(event);
+        self.events.tell(event);
     }
     /// Seals the request or NACK that was written. One that cannot be sealed, which cannot come about, is refused by the
     /// radio as it is empty.

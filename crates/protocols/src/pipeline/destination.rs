@@ -10,7 +10,7 @@ use super::events::{Complete, End, Event};
 use super::missing::{Missing, Plan};
 use super::pauses::Pauses;
 use super::session::Session;
-use crate::object::NoRoom;
+use crate::object::{NoRoom, ObjectInfo};
 use core::ops::ControlFlow::{Break, Continue};
 use thalweg_engine::When;
 use thalweg_units::Instant;
@@ -134,7 +134,7 @@ impl Destination {
 
     /// The beginning of a frame: aborts the reception of what is for others.
     pub(super) fn head(cx: &mut Context<'_>, bytes: &[u8], sfd: Instant) {
-        let is_ours = |head: &Head| head.tag == cx.session.tag() && head.hop + 1 == cx.session.hops;
+        let is_ours = |head: &Head| head.tag == cx.session.tag && head.hop + 1 == cx.session.hops;
         match Head::parse(bytes).ok().filter(is_ours) {
             Some(_) => cx.adaptation.on_reception(Reception::Neighbour, sfd),
             None => {
@@ -154,7 +154,7 @@ impl Destination {
         let Ok(Header { head, number }) = Header::parse(&mut body) else {
             return Continue(());
         };
-        if head.tag != cx.session.tag() || head.hop + 1 != cx.session.hops {
+        if head.tag != cx.session.tag || head.hop + 1 != cx.session.hops {
             return Continue(());
         }
         let what = match head.kind {
@@ -362,10 +362,15 @@ impl Destination {
             return;
         }
         self.complete = true;
-        cx.emit(Event::Complete(Complete {
-            len: cx.session.range.within(first.object_len),
-            object_len: first.object_len,
+        let named = ObjectInfo {
+            len: first.object_len,
             digest: first.digest,
+        };
+        let object = named.named_by(cx.session.source);
+        cx.emit(Event::Complete(Complete {
+            len: cx.session.range.within(object.len),
+            object_len: object.len,
+            digest: object.digest,
             packets: first.packets,
             first_round: self.first_round.unwrap_or(first.packets),
             rounds,
@@ -427,7 +432,7 @@ impl Destination {
         };
         let head = Head {
             kind: Kind::Nack,
-            tag: cx.session.tag(),
+            tag: cx.session.tag,
             hop,
             group: train.group,
         };

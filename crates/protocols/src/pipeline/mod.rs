@@ -316,7 +316,7 @@ impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>, G: Guard> Pipeline<S,
         self.emit(Event::Finished(end));
     }
     fn emit(&mut self, event: Event) {
-        let _ = self.resources.events.push(event);
+        self.resources.events.tell(event);
     }
 }
 

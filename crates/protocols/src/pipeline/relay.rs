@@ -129,7 +129,7 @@ impl Relay {
 
     /// The beginning of a frame: aborts the reception of what is for others (P3, section IV-B).
     pub(super) fn head(&mut self, cx: &mut Context<'_>, bytes: &[u8], sfd: Instant) {
-        let tag = cx.session.tag();
+        let tag = cx.session.tag;
         let ours = Head::parse(bytes).ok().filter(|head| head.tag == tag);
         if let Some(head) = ours {
             self.last_heard = self.last_heard.max(sfd);
@@ -161,7 +161,7 @@ impl Relay {
         let Ok(Header { head, number }) = Header::parse(&mut body) else {
             return Continue(());
         };
-        if head.tag != cx.session.tag() || !self.wants(cx, &head, mpdu) {
+        if head.tag != cx.session.tag || !self.wants(cx, &head, mpdu) {
             return Continue(());
         }
         let Some(body) = cx.opened(head.kind, mpdu, body) else {
@@ -324,7 +324,7 @@ impl Relay {
     fn hold(&mut self, cx: &mut Context<'_>, mpdu: &[u8], channel: Channel) {
         let before = Head {
             kind: Kind::Data,
-            tag: cx.session.tag(),
+            tag: cx.session.tag,
             hop: self.stage - 1,
             group: cx.session.first_group(0),
         };

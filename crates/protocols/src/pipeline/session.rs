@@ -4,7 +4,7 @@ use crate::object::Pieces;
 use core::fmt;
 use core::num::NonZeroU16;
 use thalweg_engine::Passing;
-use thalweg_units::{Duration, Instant};
+use thalweg_units::{Duration, Instant, NodeId};
 use thalweg_wire::pipeline::{Format, Group, Purpose, Tag, MAX_PACKETS, NACK_BODY_BYTES};
 use thalweg_wire::route::{Groups, ObjectRange, PayloadSize, Progress, Role};
 
@@ -86,8 +86,10 @@ pub struct Policy {
 /// A transfer, as one of its nodes sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Session {
-    /// The transfer's id, the same for all its nodes.
-    pub transfer: u16,
+    /// What distinguishes its frames from those of other transfers.
+    pub tag: Tag,
+    /// Whose object it is, as far as this node knows.
+    pub source: NodeId,
     /// This node's role.
     pub role: Role,
     /// H.
@@ -127,10 +129,6 @@ impl Session {
             | Role::Alternate { stage, .. } => stage,
             Role::Destination => self.hops,
         }
-    }
-    /// What distinguishes its frames from those of other transfers.
-    pub const fn tag(&self) -> Tag {
-        Tag::of(self.transfer)
     }
     /// When relays and the destination leave it in any case; the source has its own deadline.
     pub fn ends(&self) -> Instant {

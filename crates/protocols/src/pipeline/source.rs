@@ -70,7 +70,7 @@ pub(super) struct Source {
 
 impl Source {
     pub(super) fn start(cx: &mut Context<'_>, now: Instant) -> Result<Self, SetupError> {
-        let object = cx.store.info();
+        let object = cx.store.info().named_by(cx.session.source);
         let packets = cx.session.packets(object.len);
         let packets = packets.ok_or(SetupError::TooManyPackets)?;
         let unsent = Self::unsent(cx, packets, &object);
@@ -248,7 +248,7 @@ impl Source {
     ) {
         let head = Head {
             kind,
-            tag: cx.session.tag(),
+            tag: cx.session.tag,
             hop: 0,
             group: self.group,
         };
@@ -343,7 +343,7 @@ impl Source {
         let Ok(Header { head, number }) = Header::parse(&mut body) else {
             return;
         };
-        let for_us = head.kind == Kind::Nack && head.tag == cx.session.tag() && head.hop == 1;
+        let for_us = head.kind == Kind::Nack && head.tag == cx.session.tag && head.hop == 1;
         if !for_us || number != self.round {
             return;
         }

@@ -8,7 +8,7 @@ use crate::stack::{Packet, Room, Upper};
 use proptest::prelude::*;
 use std::vec::Vec;
 use thalweg_units::{Duration, Instant, NodeId};
-use thalweg_wire::rcrt::{Flow, Rate};
+use thalweg_wire::rcrt::{FeedbackRequest, Flow, Met, Rate, Up, UpBody};
 use thalweg_wire::seal::session::SessionKeys;
 use thalweg_wire::seal::{Key, MasterKey, SoftwareAes};
 use thalweg_wire::tree::Direction;
@@ -161,5 +161,45 @@ proptest! {
         for number in [40, 43] {
             session(number, &mut attacker);
         }
+    }
+}
+
+/// The air has the lower half of a packet's number; its seal is under all of it.
+#[test]
+fn a_long_flow_goes_on_where_its_numbers_on_the_air_are_half_used_up() {
+    let sink = Sink::new(Config::STEADY, policy::named("fair").unwrap());
+    let mut sink = sink.sealed([(node(1), keys(1, 40))]);
+    let (first, rate) = (32_700, Rate::from_per_s(4.0));
+    let mut send = |number: u32, what: UpBody<'_>| {
+        let (flow, connection) = (FLOW, 1);
+        let up = Up {
+            flow,
+            connection,
+            what,
+        };
+        let mut message = FrameBuf::build(|w| up.emit(w)).unwrap();
+        let aes = &mut SoftwareAes::default();
+        keys(1, 40).seal(aes, &mut message, number).unwrap();
+        sink.handle_packet(Instant::ZERO, node(1), &message);
+        let events = core::iter::from_fn(|| sink.poll_event());
+        events
+            .filter(|event| matches!(event, Event::Delivered { .. }))
+            .count()
+    };
+    let open = UpBody::Open {
+        demand: rate,
+        first: first as u16,
+    };
+    send(first, open);
+    for number in first..first + 200 {
+        let data = UpBody::Data {
+            sequence: number as u16,
+            rate,
+            ask: FeedbackRequest::No,
+            met: Met::default(),
+            echo: None,
+            payload: &[7],
+        };
+        assert_eq!(send(number, data), 1, "{number}");
     }
 }

@@ -107,7 +107,7 @@ impl<D: Discipline, T: Upper, const DOWN: usize, const QUEUE: usize> Node<D, T, 
 
     fn tell(&mut self, event: Event<T::Event>) {
         // There is room: a call causes two events from below, and `admit` looks for it.
-        let _ = self.events.push(event);
+        self.events.tell(event);
     }
     /// Takes the node's own packets and goes on with the frame in hand.
     fn pump(&mut self, now: Instant) {

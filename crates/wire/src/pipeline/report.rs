@@ -25,7 +25,7 @@ pub struct Request {
     pub packets: u16,
     /// Bytes of the whole object at the source.
     pub object_len: u32,
-    /// Digest of the whole object.
+    /// Digest of the whole object, mixed with the source's address.
     pub digest: [u8; 8],
     /// How many copies of this request follow this one, each one cycle of a request later; to 63.
     pub following: u8,

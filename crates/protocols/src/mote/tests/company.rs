@@ -9,9 +9,11 @@ use crate::sweep::{Sweep, SLOT};
 use std::boxed::Box;
 use std::vec::Vec;
 use thalweg_engine::harness::{Air, Fate, Net};
+use thalweg_engine::RadioEvent;
 use thalweg_units::{Channel, Duration};
 use thalweg_wire::hop::{Calls, HopRoute, MAX_PAYLOAD};
 use thalweg_wire::route::ObjectRange;
+use thalweg_wire::FrameBuf;
 
 /// Where the hops of a row of four work: floods are on the last channel, and do not cross the second hop.
 const HOPS: [u8; 3] = [26, 20, 25];
@@ -86,4 +88,21 @@ fn who_hears_nobody_looks_until_it_is_found_and_is_called_there() {
     assert!([0, 1]
         .iter()
         .all(|n| net.engine(*n).mote.floods.channel() == channel(HOPS[0])));
+}
+
+/// A node that restarted while others surveyed looks for them. It hears the muster of a session all the same.
+#[test]
+fn who_looks_for_others_hears_a_muster_whenever_it_comes() {
+    for after in 0..40 {
+        let mut net = net(2, Box::new(|_| Fate::Heard));
+        net.run_for(ALONE + MS(5_000 + 97 * after));
+        net.command(0, Command::Stop);
+        let now = net.now();
+        let sources = FrameBuf::from_slice(&[1, 0, 0, 2]).unwrap();
+        net.engine_mut(0).mote.muster(now, sources);
+        net.inject(0, RadioEvent::Corrupt { sfd: now });
+        net.run_for(MS(3_000));
+        assert!(net.engine(0).mote.is_mustered(), "it is out");
+        assert!(net.engine(1).mote.is_mustered(), "{after}");
+    }
 }

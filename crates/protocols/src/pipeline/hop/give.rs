@@ -6,7 +6,10 @@ use thalweg_wire::pipeline::MAX_PACKETS;
 impl HopTransfer {
     /// A source's next block.
     pub(super) fn give_next(&mut self, now: Instant, cx: &mut Cx<'_>) {
-        let info = *self.object.get_or_insert_with(|| cx.store.info());
+        let info = *self.object.get_or_insert_with(|| {
+            let source = self.setup.route.source();
+            cx.store.info().named_by(source)
+        });
         // What a transfer cannot number, another one fetches.
         let total = match self.setup.route.subject {
             Subject::Object => 1 + self.pieces().count(info.len).min(u32::from(MAX_PACKETS)),

@@ -49,7 +49,8 @@ impl HopTransfer {
             };
             let [a, b, c, d, digest @ ..] = bytes;
             let len = u32::from_le_bytes([a, b, c, d]);
-            self.object = Some(ObjectInfo { len, digest });
+            let named = ObjectInfo { len, digest };
+            self.object = Some(named.named_by(self.setup.route.source()));
             return true;
         };
         if payload.len() != usize::from(self.setup.route.payload()) {
@@ -103,7 +104,7 @@ impl HopTransfer {
         self.base = self.base.wrapping_add(u16::from(block.count));
         let received = self.base.saturating_sub(1);
         cx.stats.received = received;
-        let _ = cx.events.push(Event::Progress { received });
+        cx.events.tell(Event::Progress { received });
         match block.place {
             Place::Within => {
                 self.listen(cx);
@@ -120,12 +121,12 @@ impl HopTransfer {
     fn report(&self, cx: &mut Cx<'_>) {
         if self.setup.route.subject == Subject::Report {
             let (from, len) = (self.setup.route.source(), self.lens[0]);
-            let _ = cx.events.push(Event::Report { from, len });
+            cx.events.tell(Event::Report { from, len });
         }
         let Some(object) = self.object else { return };
         let packets = self.base.saturating_sub(1);
         let bytes = u32::from(packets) * u32::from(self.setup.route.payload());
-        let _ = cx.events.push(Event::Complete(Complete {
+        cx.events.tell(Event::Complete(Complete {
             len: bytes.min(self.setup.route.range.within(object.len)),
             object_len: object.len,
             digest: object.digest,

@@ -1,6 +1,6 @@
 //! One thing breaks: a control frame, a relay, the destination, the source, a clock.
 
-use super::bench::{ideal, object, p3, pip, start, Layout, Memory, TELOSB};
+use super::bench::{ideal, object, p3, pip, start, thalweg, Layout, Memory, TELOSB};
 use crate::mote;
 use crate::pipeline::{Command, End, Event, GiveUp, Session, SetupError};
 use std::vec::Vec;
@@ -33,6 +33,24 @@ fn control_frames(layout: &Layout, object: &Memory) -> Vec<usize> {
         .enumerate()
         .filter(|(_, f)| is_control(&f.mpdu));
     control.map(|(i, _)| i).collect()
+}
+
+/// The destination asked another node, whose call was changed on its way: node 0 took it for its own.
+#[test]
+fn a_node_that_was_not_asked_delivers_nothing_in_the_name_of_another() {
+    for layout in [p3(3, 4), pip(1), thalweg(2)] {
+        let object = object(5 * 118 - 3);
+        let mut net = layout.net(&object, TELOSB, ideal);
+        let mut asked = layout.clone();
+        asked.route.source = NodeId::new(0x0701).unwrap();
+        let last = layout.last();
+        net.command(last, Command::Stop);
+        let part = asked.part(last, start(), &TELOSB);
+        net.command(last, Command::Start(part));
+        let outcome = layout.run(&mut net, 10);
+        let (_, complete) = outcome.complete().unwrap();
+        assert_ne!(complete.digest, object.digest);
+    }
 }
 
 #[test]
@@ -303,4 +321,24 @@ fn whoever_misses_the_release_leaves_soon_after_the_end() {
             "node {n} at {at}"
         );
     }
+}
+
+/// One packet never arrives, and each request is answered: what brings nothing for longer than two probes take is in vain.
+#[test]
+fn a_source_whose_packets_bring_nothing_gives_up_although_it_is_answered() {
+    let layout = thalweg(3);
+    let last = layout.last();
+    let mut net = layout.net(&object(20 * 118), TELOSB, move |air| {
+        let header = Header::parse(&mut Reader::new(air.mpdu));
+        let is_first = header.is_ok_and(|h| h.head.kind == Kind::Data && h.number == 0);
+        match is_first && air.to == last {
+            true => Fate::Corrupted,
+            false => Fate::Heard,
+        }
+    });
+    let outcome = layout.run(&mut net, 30);
+    assert_eq!(outcome.end(0), Some(End::GaveUp));
+    let stats = net.engine(0).stats();
+    // The first round, and rounds of one packet.
+    assert_eq!((stats.data_sent, stats.unanswered), (20 + 33, 0));
 }

@@ -3,12 +3,19 @@
 use super::super::cadence::Cadence;
 use super::super::context::Packets;
 use super::super::missing::{Missing, Plan};
-use super::bench::{layout, start, TELOSB};
+use super::bench::{layout, object, start, Memory, TELOSB};
+use crate::pipeline::{Adaptation, Command, Fixed, Pipeline, Setup, Tally};
 use proptest::prelude::*;
+use std::boxed::Box;
+use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::rc::Rc;
 use std::vec::Vec;
-use thalweg_wire::pipeline::{Format, Nack};
+use thalweg_engine::harness::{Fate, Net};
+use thalweg_units::{Channel, Duration, Instant};
+use thalweg_wire::pipeline::{Format, Header, Kind, Nack};
 use thalweg_wire::route::{PayloadSize, Scheme};
+use thalweg_wire::Reader;
 
 /// Slim frames over four hops, with a byte that is said beside.
 fn cadence() -> Cadence {
@@ -84,4 +91,67 @@ proptest! {
         let (plan, said) = told(&missing, packets, packets);
         prop_assert!(said.iter().eq(&missing), "{plan:?}");
     }
+}
+
+/// Notes what a destination takes stock of.
+struct Stock {
+    fixed: Fixed,
+    tallies: Rc<RefCell<Vec<Tally>>>,
+}
+
+impl Adaptation for Stock {
+    fn channel(&self, stage: u8, sfd: Instant) -> Channel {
+        self.fixed.channel(stage, sfd)
+    }
+    fn listening(&self) -> Option<Channel> {
+        self.fixed.listening()
+    }
+    fn on_round_end(&mut self, _round: u16, tally: Option<Tally>) {
+        self.tallies.borrow_mut().extend(tally);
+    }
+}
+
+/// A round begins when the NACK before it said: a request that comes so many cycles later follows so many packets.
+#[test]
+fn a_destination_knows_how_many_packets_a_round_may_have_had() {
+    let layout = layout(Scheme::P3, 1, 1);
+    let tallies: Rc<RefCell<Vec<Tally>>> = Rc::default();
+    let parts = [0, 1].map(|n| {
+        let Setup {
+            session, cadence, ..
+        } = layout.part(n, start(), &TELOSB);
+        let (channels, stage) = (layout.route.channels, n as u8);
+        let fixed = Fixed { channels, stage };
+        let tallies = Rc::clone(&tallies);
+        let adaptation: Box<dyn Adaptation> = match n {
+            0 => Box::new(fixed),
+            _ => Box::new(Stock { fixed, tallies }),
+        };
+        Setup {
+            session,
+            cadence,
+            adaptation,
+        }
+    });
+    let engines = [object(20 * 118), Memory::default()].map(Pipeline::new);
+    let mut lost = 0;
+    let mut net = Net::new(engines.into(), TELOSB, move |air| {
+        let header = Header::parse(&mut Reader::new(air.mpdu)).unwrap();
+        let is_lost = header.head.kind == Kind::Data && header.number % 4 == 0 && lost < 5;
+        lost += u32::from(is_lost);
+        match is_lost {
+            true => Fate::Corrupted,
+            false => Fate::Heard,
+        }
+    });
+    for (n, part) in parts.into_iter().enumerate() {
+        net.command(n, Command::Start(part));
+    }
+    net.run_for(Duration::from_secs(2));
+    let told: Vec<_> = tallies
+        .borrow()
+        .iter()
+        .map(|t| (t.missing, t.sent))
+        .collect();
+    assert_eq!(told, [(5, 21), (0, 6)], "a hop's slack");
 }

@@ -1,13 +1,15 @@
 //! Frames that make no sense, and a radio that misbehaves: no panic, no wrong bytes, an end.
 
 use super::bench::{ideal, object, p3, pip, start, Memory, Node, TELOSB};
-use crate::pipeline::{Command, End, Event, Pipeline};
+use crate::pipeline::{Command, End, Event, HopSetup, Pipeline};
 use proptest::prelude::*;
 use std::vec::Vec;
 use thalweg_engine::Request as Op;
 use thalweg_engine::{drain, Engine, OpId, RadioEvent, RadioId, RadioOp, Refusal};
-use thalweg_units::{Dbm, Duration, Instant};
+use thalweg_units::{Channel, Dbm, Duration, Instant, NodeId};
+use thalweg_wire::hop::HopRoute;
 use thalweg_wire::pipeline::{Group, Head, Header, Kind, Purpose, Request, Tag};
+use thalweg_wire::route::ObjectRange;
 use thalweg_wire::{FrameBuf, WireError};
 
 fn frame(mpdu: &[u8], sfd: Instant) -> RadioEvent<'_> {
@@ -217,4 +219,32 @@ fn an_idle_pipeline_asks_nothing() {
     assert!(engine.poll_radio().is_none());
     assert_eq!(engine.poll_timeout(), None);
     assert_eq!(engine.poll_event(), None);
+}
+
+#[test]
+fn a_node_of_a_transfer_hop_by_hop_counts_refusals_and_calls_on() {
+    let hops = [1, 2].map(|n| (NodeId::new(n).unwrap(), Channel::LAST));
+    let setup = HopSetup {
+        route: HopRoute::new(1, &hops, ObjectRange::ALL, 100).unwrap(),
+        position: 1,
+        control: Channel::LAST,
+        answer: Duration::from_millis(2),
+        seed: 1,
+    };
+    let mut engine = Node::new(Memory::default());
+    engine.handle_command(start(), Command::StartHop(setup, None));
+    for refused in 0..4 {
+        let mut calls: Vec<OpId> = Vec::new();
+        let mut order = |r: Op<'_>| match r.op {
+            RadioOp::Listen { .. } => {}
+            _ => calls.push(r.id),
+        };
+        drain(&mut engine, &mut (&mut order, |_| {})).unwrap();
+        assert_eq!(engine.stats().refused, refused);
+        for op in calls {
+            let why = Refusal::NoSuch;
+            engine.handle_radio(start(), RadioId(0), RadioEvent::Refused { op, why });
+        }
+        engine.handle_timeout(engine.poll_timeout().unwrap());
+    }
 }

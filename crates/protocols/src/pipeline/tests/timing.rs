@@ -4,7 +4,7 @@ use super::bench::{ideal, layout, object, p3, pip, start, Layout, TELOSB};
 use crate::pipeline::End;
 use std::vec::Vec;
 use thalweg_engine::harness::{Fate, SentFrame};
-use thalweg_engine::BoardTiming;
+use thalweg_engine::{BoardTiming, Costs, Passing, Software};
 use thalweg_units::{Duration, Instant};
 use thalweg_wire::phy::{air_time, SFD_OFFSET};
 use thalweg_wire::pipeline::{Format, Head, Kind, NACK_BODY_BYTES};
@@ -210,4 +210,27 @@ fn control_frames_never_meet_data() {
             assert_eq!(outcome.end(0), Some(End::Complete));
         }
     }
+}
+
+/// Where software copies one thing after the other the way back is shorter than the way forth: with one group alone that
+/// counts, as the other group's frames come in between.
+#[test]
+fn two_groups_take_turns_in_slots_that_are_alike() {
+    let micros = Duration::from_micros;
+    let copying = BoardTiming {
+        load_byte: micros(17),
+        software: Software::Serial(Costs {
+            read_byte: micros(28),
+            os: micros(483),
+            ..Costs::NOTHING
+        }),
+        ..BoardTiming::IDEAL
+    };
+    let cadence = |layout: Layout| layout.part(0, start(), &copying).cadence;
+    let two = cadence(p3(3, 2));
+    assert_eq!(two.data_period(), two.cycle());
+    let one = cadence(pip(3));
+    let back = copying.relaying(125, Passing::Copied).back;
+    assert_eq!(one.data_period(), one.cycle() + air_time(125) + back);
+    assert!(one.data_period() < one.cycle() * 2);
 }

@@ -52,7 +52,7 @@ pub struct Sink {
     index: BTreeMap<Key, usize>,
     closed: ClosedFlows,
     total: Total,
-    /// Flows that are to be answered.
+    /// Flows that are to be answered, each once.
     answers: VecDeque<Key>,
     /// When flows are asked again for what is missing ([`Repeat::ByTimer`]).
     repeats: BTreeSet<(Instant, Key)>,
@@ -289,6 +289,9 @@ impl Sink {
         }
         let gone = self.flows.swap_remove(k);
         self.index.remove(&gone.key());
+        if gone.answer != Answer::Nothing {
+            self.answers.retain(|key| *key != gone.key());
+        }
         if let Some(at) = gone.repeat {
             self.repeats.remove(&(at, gone.key()));
         }
@@ -507,10 +510,6 @@ impl Sink {
                 continue;
             };
             let answer = core::mem::replace(&mut f.answer, Answer::Nothing);
-            if answer == Answer::Nothing {
-                // Of a connection that has given way, and answered since.
-                continue;
-            }
             let number = f.sends(now);
             if self.config.repeat == Repeat::ByTimer && f.misses() {
                 let again = f.repeats_at(now);

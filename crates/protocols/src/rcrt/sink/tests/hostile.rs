@@ -70,6 +70,13 @@ fn flows_are_bounded_and_so_are_those_that_ended() {
         (false, false, true, true)
     );
 
+    // One that begins again and again waits for one answer.
+    let mut bench = Bench::new(Config::PAPER, "fair");
+    for connection in 1..=200 {
+        bench.open(1, connection, 1.0, 0);
+    }
+    assert_eq!((bench.sink.answers.len(), bench.says().len()), (1, 1));
+
     // A flow that ends again and again is one.
     let mut bench = Bench::new(Config::PAPER, "fair");
     for (id, connection) in [(1, 1), (1, 2)]
@@ -125,6 +132,18 @@ fn a_store_may_hold_anything() {
     assert!(bench.sink.total().is_finite());
 }
 
+/// Whether each queue is within its bound; events are taken after each packet.
+fn keeps_its_bounds(sink: &Sink) -> bool {
+    let (flows, window) = (sink.flows.len(), u64::from(sink.config.window));
+    // Packets that came early, and those that are missing, lie between these two.
+    let in_window = |f: &FlowState| f.highest - f.next <= window;
+    flows <= MAX_FLOWS
+        && sink.answers.len() <= flows
+        && sink.repeats.len() <= flows
+        && sink.refusals.len() <= MAX_REFUSALS
+        && sink.flows.iter().all(in_window)
+}
+
 /// A message that may make sense.
 fn message() -> impl Strategy<Value = Vec<u8>> {
     let noise = proptest::collection::vec(any::<u8>(), 0..30);
@@ -148,17 +167,20 @@ fn message() -> impl Strategy<Value = Vec<u8>> {
 proptest! {
     #[test]
     fn no_bytes_make_a_sink_panic_or_grow(
-        messages in proptest::collection::vec((1..4_u16, message(), 0..3000_u64), 0..300),
+        messages in proptest::collection::vec((1..4_u16, message(), 0..3000_u64, any::<bool>()), 0..300),
         policy in 0..policy::NAMES.len(),
         repeat in prop_oneof![Just(Repeat::OnPackets), Just(Repeat::ByTimer)],
     ) {
         let config = Config { repeat, ..Config::PAPER };
         let mut bench = Bench::new(config, policy::NAMES[policy]);
         let mut highest = std::collections::BTreeMap::new();
-        for (origin, bytes, ms) in messages {
+        for (origin, bytes, ms, answers) in messages {
             bench.pass(ms as f64 * 1e-3);
             bench.sink.handle_packet(bench.now, node(origin), &bytes);
-            for (_, said) in bench.says() {
+            prop_assert!(keeps_its_bounds(&bench.sink));
+            // The way down may be taken.
+            let said = if answers { bench.says() } else { vec![] };
+            for (_, said) in said {
                 if let Said::Accept(heard) | Said::Feedback(heard) = said {
                     prop_assert!(heard.rate > Rate::ZERO);
                 }
