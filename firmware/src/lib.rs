@@ -18,7 +18,20 @@ use thalweg_nrf52840::layout::{BootLoader, Layout};
 use thalweg_nrf52840::registers::{clock, nvmc};
 use thalweg_nrf52840::reset::{Before, Kind, Remains, BLOCK_WORDS};
 use thalweg_nrf52840::uart::Pins;
+use thalweg_nrf52840::keys::BadKeys;
+use thalweg_nrf52840::recording::Veil;
 use thalweg_nrf52840::Registers;
+use thalweg_units::NodeId;
+#[cfg(any(feature = "dongle", feature = "uf2", feature = "uf2-s7"))]
+use thalweg_protocols::seals::Unsealed;
+#[cfg(not(any(feature = "dongle", feature = "uf2", feature = "uf2-s7")))]
+use {
+    thalweg_nrf52840::ecb::Ecb,
+    thalweg_nrf52840::flash::Flash,
+    thalweg_nrf52840::keys::KeyRecord,
+    thalweg_nrf52840::numbers::{Numbers, Sealer},
+    thalweg_protocols::seals::Seals,
+};
 
 /// The boot loader that the image was linked for.
 pub const BOOT_LOADER: BootLoader = if cfg!(feature = "dongle") {
@@ -32,6 +45,9 @@ pub const BOOT_LOADER: BootLoader = if cfg!(feature = "dongle") {
 };
 /// Where things are in flash.
 pub const LAYOUT: Layout = BOOT_LOADER.layout();
+/// Words of RAM for the cipher's DMA.
+#[cfg(not(any(feature = "dongle", feature = "uf2", feature = "uf2-s7")))]
+const ECB_WORDS: usize = Ecb::<Chip>::DMA_BYTES as usize / 4;
 /// Where the board has its line to a host.
 pub const PINS: Pins = match BOOT_LOADER {
     BootLoader::None => Pins::DEVELOPMENT_KIT,
@@ -117,6 +133,68 @@ pub fn begin() -> Before {
     cortex_m::asm::dsb();
     cortex_m::asm::isb();
     before
+}
+
+/// What guards a node: its seals, beside a boot loader that leaves room for keys.
+#[cfg(not(any(feature = "dongle", feature = "uf2", feature = "uf2-s7")))]
+pub type Guard = Option<Seals<Sealer<Chip>>>;
+/// The same beside one that leaves none.
+#[cfg(any(feature = "dongle", feature = "uf2", feature = "uf2-s7"))]
+pub type Guard = Unsealed;
+
+/// What a node has of keys in its flash.
+pub struct Secrets {
+    /// For its frames.
+    pub guard: Guard,
+    /// For its recordings; none in an open network.
+    pub veil: Option<Veil<Chip>>,
+}
+
+/// Reads the keys of `node`. Before the radio is on: flash may be erased.
+///
+/// # Errors
+/// [`BadKeys`]: the node is not to run.
+#[cfg(not(any(feature = "dongle", feature = "uf2", feature = "uf2-s7")))]
+#[inline(never)]
+pub fn secrets(node: NodeId) -> Result<Secrets, BadKeys> {
+    let mut chip = chip();
+    let open = Secrets {
+        guard: Guard::default(),
+        veil: None,
+    };
+    let Some(areas) = LAYOUT.keys else {
+        return Ok(open);
+    };
+    let Some(record) = KeyRecord::read(&mut chip, areas.page.first, node)? else {
+        return Ok(open);
+    };
+    let words = cortex_m::singleton!(: [u32; ECB_WORDS] = [0; ECB_WORDS]);
+    let words = words.map_or(Region::at(0, 0), |words| Region::of(words));
+    let (Some(mut ecb), Some(flash)) = (Ecb::new(chip, words), Flash::of(areas.numbers)) else {
+        reset(format_args!("the cipher has no memory"));
+    };
+    let mut numbers = match Numbers::open(chip, flash) {
+        Ok(numbers) => numbers,
+        Err(why) => reset(format_args!("{why}")),
+    };
+    let veil = Veil::new(record.own.objects(&mut ecb), ecb.clone());
+    let kept = numbers.kept();
+    let sealer = Sealer { ecb, numbers };
+    Ok(Secrets {
+        guard: Some(Seals::new(sealer, record.group, kept)),
+        veil: Some(veil),
+    })
+}
+/// There are none.
+///
+/// # Errors
+/// None.
+#[cfg(any(feature = "dongle", feature = "uf2", feature = "uf2-s7"))]
+pub fn secrets(_node: NodeId) -> Result<Secrets, BadKeys> {
+    Ok(Secrets {
+        guard: Guard::default(),
+        veil: None,
+    })
 }
 
 /// The program cannot go on: it leaves word of why, and resets.

@@ -2,7 +2,7 @@
 //!
 //! RADIO, TIMER3 and RTC1 interrupt with one priority; the main loop waits, and tidies flash while the radio sleeps. An
 //! application has a turn of it after each interrupt.
-use crate::{begin, chip, interrupt, reset, LAYOUT};
+use crate::{begin, chip, interrupt, reset, secrets, Guard, Secrets, LAYOUT};
 use core::cell::RefCell;
 use core::mem::MaybeUninit;
 use core::num::NonZeroU32;
@@ -14,6 +14,9 @@ use thalweg_nrf52840::flash::Flash;
 use thalweg_nrf52840::gauge;
 use thalweg_nrf52840::host::{BootError, Fault, Node};
 use thalweg_nrf52840::identity::{Identity, Role};
+use thalweg_nrf52840::keys::BadKeys;
+#[cfg(not(any(feature = "dongle", feature = "uf2", feature = "uf2-s7")))]
+use thalweg_nrf52840::numbers::Numbers;
 use thalweg_nrf52840::radio::{Radio, Usage, TIMING};
 use thalweg_nrf52840::recording::Recording;
 use thalweg_nrf52840::reset::Before;
@@ -23,12 +26,13 @@ use thalweg_protocols::floodnet;
 use thalweg_protocols::member::{Member, Packets};
 use thalweg_protocols::object::Lends;
 use thalweg_protocols::rcrt::source::Source;
+use thalweg_units::NodeId;
 
 /// What applications record into.
 pub type Recorder = Recording<'static, Chip>;
 /// What it sends in a session of RCRT.
 type Sends = Source<Packets<<Recorder as Lends>::Loan>>;
-type Whole = Node<Member<Recorder, Sends, 40, 0>, Chip>;
+type Whole = Node<Member<Recorder, Sends, 40, 0, Guard>, Chip>;
 
 /// What the interrupt handlers and the main loop share.
 struct Shared {
@@ -75,16 +79,26 @@ pub fn run(
 ) -> ! {
     let before = begin();
     let mut chip = chip();
-    let Ok(identity) = Identity::read_as(&mut chip, LAYOUT.identity.first, Role::Mote) else {
-        // Nobody's node, or a base station's: it keeps still, and sleeps.
-        loop {
-            cortex_m::asm::wfi();
-        }
+    let identity = Identity::read_as(&mut chip, LAYOUT.identity.first, Role::Mote).ok();
+    let Some(identity) = identity else {
+        // Nobody's node, or a base station's.
+        keep_still();
     };
-    make((chip, waiting), identity, &before, first);
+    let node = make((chip, waiting), identity, &before);
+    if give_keys(node, identity.node).is_err() {
+        keep_still();
+    }
+    share(node, first);
     switch_on();
     loop {
         free(|cs| serve(cs, &mut turn));
+    }
+}
+
+/// It keeps still, and sleeps.
+fn keep_still() -> ! {
+    loop {
+        cortex_m::asm::wfi();
     }
 }
 
@@ -94,8 +108,7 @@ fn make(
     (chip, waiting): (Chip, &'static mut [u8]),
     identity: Identity,
     before: &Before,
-    first: impl FnOnce(&mut Recorder),
-) {
+) -> &'static mut Whole {
     let Some(flash) = Flash::of(LAYOUT.recordings) else {
         reset(format_args!("the recordings' flash is none"));
     };
@@ -111,7 +124,7 @@ fn make(
     let hardware = (memory, LowFrequency::Crystal);
     let node = match Node::new(place, chip, hardware, || {
         let recorder = Recorder::new(chip, flash, waiting);
-        Member::new(identity.node, config, TIMING, recorder)
+        Member::unguarded(identity.node, config, TIMING, recorder)
     }) {
         Ok(node) => node,
         // Its text has numbers with fractions, and the code for them takes 6 kB.
@@ -120,13 +133,29 @@ fn make(
         Err(BootError::Clock(error)) => reset(format_args!("{error}")),
     };
     node.set_before(before);
+    node
+}
+
+/// Gives the node the keys that are in its flash. Not inlined: its stack is free before the node runs.
+#[inline(never)]
+fn give_keys(node: &mut Whole, id: NodeId) -> Result<(), BadKeys> {
+    let Secrets { guard, veil } = secrets(id)?;
+    node.engine_mut().set_guard(guard);
+    if let Some(veil) = veil {
+        node.recording().0.set_veil(veil);
+    }
+    Ok(())
+}
+
+/// Lets interrupts and the main loop have the node, after its application's `first`.
+fn share(node: &'static mut Whole, first: impl FnOnce(&mut Recorder)) {
     let word = cortex_m::singleton!(: [u32; 1] = [0]);
     let word = word.map_or(Region::at(0, 0), |word| Region::of(word));
     measure(node, word);
     let (recorder, _) = node.recording();
     first(recorder);
     free(|cs| {
-        let mut chip = chip;
+        let mut chip = chip();
         let dog = Watchdog::start(&mut chip, PATIENCE);
         let gauge = (word, 0);
         SHARED.borrow(cs).replace(Some(Shared { node, dog, gauge }));
@@ -139,6 +168,25 @@ fn measure(node: &mut Whole, word: Region) {
         node.set_battery(level);
     }
 }
+
+/// Encrypts the packet that is due next, while one is on the air.
+#[cfg(not(any(feature = "dongle", feature = "uf2", feature = "uf2-s7")))]
+fn encrypt_ahead(node: &mut Whole) {
+    if let Some(upcoming) = node.engine().upcoming() {
+        node.recording().0.encrypt_ahead(upcoming);
+    }
+}
+/// Sees that the numbers of the next orders find room in flash.
+#[cfg(not(any(feature = "dongle", feature = "uf2", feature = "uf2-s7")))]
+fn tidy_numbers(usage: Usage) {
+    let flash = LAYOUT.keys.and_then(|areas| Flash::of(areas.numbers));
+    // What cannot be done now is done at another turn.
+    let _later = flash.map(|flash| Numbers::at(chip(), flash).tidy(usage));
+}
+#[cfg(any(feature = "dongle", feature = "uf2", feature = "uf2-s7"))]
+fn encrypt_ahead(_node: &mut Whole) {}
+#[cfg(any(feature = "dongle", feature = "uf2", feature = "uf2-s7"))]
+fn tidy_numbers(_usage: Usage) {}
 
 /// Lets the node run, once what made it is off the stack.
 #[inline(never)]
@@ -172,8 +220,10 @@ fn serve(cs: &CriticalSection, turn: &mut impl FnMut(&mut Recorder, Usage)) {
             gauge.1 = (gauge.1 + 1) % TURNS;
             if gauge.1 == 0 {
                 measure(node, gauge.0);
+                tidy_numbers(usage);
             }
         }
+        encrypt_ahead(node);
         node.wait(cortex_m::asm::wfi)
     });
 }

@@ -9,6 +9,7 @@ use std::time::{Instant, SystemTime};
 
 use thalweg_emulator::network::Line as Cable;
 use thalweg_host::line::Stream;
+use thalweg_host::security::NetworkKeys;
 use thalweg_simnet::basestation::{BaseStation, Listener, Pty, Setup};
 use thalweg_simnet::collect::{check, Object};
 use thalweg_testbeds::{Site, Testbed};
@@ -28,7 +29,7 @@ const KEPT_UP: f64 = 0.9;
 /// Runs a base station until it is stopped.
 pub(crate) fn run(args: &BasestationArgs) -> Result<(), Failure> {
     let testbed = Testbed::load(&args.testbed)?;
-    network::check_open(&testbed)?;
+    let keys = network::keys(&testbed)?;
     let to = args.to.as_ref();
     let to = to.map(|node| network::id(&testbed, "--to", node));
     let to = to.transpose()?;
@@ -36,7 +37,7 @@ pub(crate) fn run(args: &BasestationArgs) -> Result<(), Failure> {
     network::report_assumed(&testbed.name, &testbed.assumed, args.say.verbosity());
     let site = Site::new(testbed, args.seed);
     if let Some(folder) = &args.emulated {
-        return emulated(args, to, &site, folder.as_deref());
+        return emulated(args, to, (&site, keys.as_deref()), folder.as_deref());
     }
     let setup = Setup {
         node: to,
@@ -45,6 +46,7 @@ pub(crate) fn run(args: &BasestationArgs) -> Result<(), Failure> {
         baud: args.baud,
         room_bytes: args.room,
         boot: boot(),
+        keys,
     };
     if let Some(folder) = &args.save {
         save(folder, &site, &setup)?;
@@ -65,14 +67,14 @@ pub(crate) fn run(args: &BasestationArgs) -> Result<(), Failure> {
 fn emulated(
     args: &BasestationArgs,
     to: Option<NodeId>,
-    site: &Site,
+    (site, keys): (&Site, Option<&NetworkKeys>),
     folder: Option<&Path>,
 ) -> Result<(), Failure> {
     let line = match args.line {
         CableArg::Uart => Cable::Uart,
         CableArg::Usb => Cable::Usb,
     };
-    let mut network = Emulated::open(site, to, line, folder)?;
+    let mut network = Emulated::open((site, keys), to, line, folder)?;
     let node = to.unwrap_or(site.testbed.sink);
     let about = format!("node {node} of {}, on emulated chips", site.testbed.name);
     let mut reached = args.speed;

@@ -1,10 +1,12 @@
 //! `thalweg collect`: an object from a node, by any protocol, from the order to the store.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use serde::Serialize;
 use thalweg::{Explain, Maps, Network, Report};
 use thalweg_host::registry::{Family, OptionName, Pipelined};
+use thalweg_host::security::{NetworkKeys, Security, StoredNumbers};
 use thalweg_host::store::{Fate, Store, StoreError, StoredObject, DATABASE};
 use thalweg_testbeds::Testbed;
 use thalweg_wire::route::Scheme;
@@ -31,16 +33,18 @@ pub(crate) fn run(args: &CollectArgs) -> Result<(), Failure> {
     }
     let (network, ends) = network(args)?;
     check_takes(args, &network)?;
-    if args.port.is_some() {
-        network::check_open(network.testbed())?;
-    }
+    let keys = match args.port {
+        Some(_) => network::keys(network.testbed())?,
+        None => None,
+    };
     check_outputs(args)?;
     if let Family::Rcrt(_) = args.protocol.family {
         return gather::run(args, (&network, &ends));
     }
     let mut watch = Watch::new(args.protocol, network.testbed(), args.say.verbosity());
     if let Some(port) = &args.port {
-        let report = port::fetch((port, args.baud), &network, &mut watch)?;
+        let security = keys.map(|keys| security(keys, &args.out)).transpose()?;
+        let report = port::fetch((port, args.baud), &network, security.as_ref(), &mut watch)?;
         let (testbed, report) = (network.testbed(), &Report::Pipeline(report));
         return finish(args, (testbed, &ends), (report, None), &mut watch);
     }
@@ -60,6 +64,15 @@ pub(crate) fn run(args: &CollectArgs) -> Result<(), Failure> {
         true => all_nodes::run(args, (&network, &ends), &mut watch),
         false => one(args, (&network, &ends), &mut watch),
     }
+}
+
+/// The security of a network with `keys`, whose numbers are in the store at `out`.
+fn security(keys: Arc<NetworkKeys>, out: &Path) -> Result<Security, Failure> {
+    let numbers = StoredNumbers::new(Store::open(out)?);
+    Ok(Security {
+        keys,
+        numbers: Arc::new(numbers),
+    })
 }
 
 /// The most bytes that go in one part, where the object has more.

@@ -12,6 +12,7 @@ use thalweg_emulator::network::Line;
 use thalweg_emulator::perturbation::Perturbation;
 use thalweg_emulator::soc::Times;
 use thalweg_host::line::{Steps as _, Stream};
+use thalweg_host::security::NetworkKeys;
 use thalweg_nrf52840::identity::Role;
 use thalweg_nrf52840::layout::BootLoader;
 use thalweg_simnet::emulated::{self, EmulatedError, Images, Program};
@@ -38,9 +39,9 @@ pub(crate) struct Emulated(emulated::Emulated);
 
 impl Emulated {
     /// The network of `site` with node `to` or its sink as base station, `line` to its host, and images of `folder`; without
-    /// it those that are built in, else those that `firmware/images.sh` made.
+    /// it those that are built in, else those that `firmware/images.sh` made. Each mote has its page of `keys`.
     pub(crate) fn open(
-        site: &Site,
+        (site, keys): (&Site, Option<&NetworkKeys>),
         to: Option<NodeId>,
         line: Line,
         folder: Option<&Path>,
@@ -63,7 +64,11 @@ impl Emulated {
             elf: image.elf(),
             identity: image.layout().identity.first,
         });
-        let images = Images { mote, station };
+        let images = Images {
+            mote,
+            station,
+            keys,
+        };
         let network = emulated::Emulated::open(site, (to, line), &images, Perturbation::NONE);
         Ok(Self(network.map_err(|why| match why {
             EmulatedError::Stopped(_) => Failure::job(why),

@@ -7,13 +7,17 @@
 use super::*;
 use std::ops::ControlFlow::Continue;
 use std::sync::mpsc::{channel, Sender};
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use thalweg::Progress;
 use thalweg_emulator::network::Network;
 use thalweg_host::line::{Address, LineNetwork};
+use thalweg_host::security::{MemoryNumbers, Security};
 use thalweg_host::survey::Restarted;
 use thalweg_simnet::basestation::Listener;
 use thalweg_testbeds::Testbed;
+use thalweg_wire::seal::frame::Sealing;
+use thalweg_wire::seal::{Key, MasterKey};
 
 /// The base station, two pairs of relays, and a source three hops away.
 const SITE: &str = r#"
@@ -51,7 +55,7 @@ impl Blow {
         match self {
             Self::Cut => machine.cut_power(802_154),
             Self::Fault => {
-                const FREE: u32 = 0x3_0000;
+                const FREE: u32 = 0x3_8000;
                 let core = machine.core_mut();
                 assert!(core.memory.program(FREE, &[0x00, 0xde]));
                 let mut registers = core.registers();
@@ -74,6 +78,7 @@ impl Blow {
 /// The network on a thread of its own, as long as somebody may strike its motes.
 struct Bench {
     network: thalweg::Network,
+    security: Option<Security>,
     line: LineNetwork,
     blows: Option<Sender<(usize, Blow)>>,
     runs: Option<JoinHandle<()>>,
@@ -82,6 +87,10 @@ struct Bench {
 impl Bench {
     /// With the image `mote` on the motes, which have recorded for so long.
     fn open(mote: &str, recorded: Duration) -> Self {
+        Self::with(None, mote, recorded)
+    }
+    /// The same where all have keys, if there is a `security`.
+    fn with(security: Option<Security>, mote: &str, recorded: Duration) -> Self {
         let built = concat!(env!("CARGO_MANIFEST_DIR"), "/../../firmware/images");
         let images = tempfile::tempdir().unwrap();
         for (from, to) in [(mote, IMAGES[0].0), (IMAGES[1].0, IMAGES[1].0)] {
@@ -90,9 +99,20 @@ impl Bench {
         let file = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
         fs::write(file.path(), SITE).unwrap();
         let name = file.path().to_str().unwrap();
-        let network = thalweg::Network::open(name).unwrap();
+        let keys = security.as_ref().map(|security| security.keys.clone());
+        let sealing = match keys {
+            None => Sealing::Open,
+            Some(_) => Sealing::Sealed,
+        };
+        let network = thalweg::Network::open(name).unwrap().secured(sealing);
         let site = Site::new(Testbed::load(name).unwrap(), 1);
-        let mut emulated = Emulated::open(&site, None, Line::Uart, Some(images.path())).unwrap();
+        let emulated = Emulated::open(
+            (&site, keys.as_deref()),
+            None,
+            Line::Uart,
+            Some(images.path()),
+        );
+        let mut emulated = emulated.unwrap();
         let end = emulated.0.now() + recorded;
         emulated.0.run(end).unwrap();
         let mut listener = Listener::open("127.0.0.1:0").unwrap();
@@ -118,6 +138,7 @@ impl Bench {
         let line = LineNetwork::open(Box::new(address), patience, Box::new(|| false)).unwrap();
         Self {
             network,
+            security,
             line,
             blows: Some(blows),
             runs: Some(runs),
@@ -139,7 +160,7 @@ impl Bench {
         let ends = (NodeId::new(1).unwrap(), transfers);
         let report = self
             .network
-            .remote(&mut self.line, ends, &mut observer)
+            .remote(&mut self.line, ends, self.security.as_ref(), &mut observer)
             .unwrap();
         assert!(left.is_empty(), "{motes:?} were struck");
         report
@@ -169,6 +190,22 @@ fn motes_that_restart_within_a_transfer_cost_no_byte() {
     }
 }
 
+/// They know after a restart which orders are old, and act on new ones.
+#[test]
+#[ignore = "needs firmware/images.sh none"]
+fn motes_with_keys_cost_no_byte_either() {
+    let security = Security {
+        keys: Arc::new(NetworkKeys::new(MasterKey::new(Key::new([9; 16])))),
+        numbers: Arc::new(MemoryNumbers::default()),
+    };
+    let mut bench = Bench::with(Some(security), IMAGES[0].0, Duration::ZERO);
+    for (number, motes) in [&[][..], &[SOURCE], &[1, 2], &[0]].into_iter().enumerate() {
+        let report = bench.fetch(100 * (1 + number as u16), motes);
+        assert!(report.object == Some(sample()), "{motes:?}");
+        assert!(report.outcome.summary.sealed, "{motes:?}");
+    }
+}
+
 #[test]
 #[ignore = "needs firmware/images.sh none"]
 fn restarts_are_told_by_the_next_survey_and_last_words_by_the_line() {
@@ -187,7 +224,7 @@ fn restarts_are_told_by_the_next_survey_and_last_words_by_the_line() {
         thread::sleep(WallDuration::from_millis(20));
     }
     let about = bench.line.station().unwrap();
-    assert_eq!(about.last_words.as_str(), "0x10000 at 0x30000");
+    assert_eq!(about.last_words.as_str(), "0x10000 at 0x38000");
     let report = bench.fetch(100, &[]);
     assert!(report.object == Some(sample()));
     let mut restarted = report.survey.unwrap().restarted;

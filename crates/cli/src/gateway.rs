@@ -160,9 +160,9 @@ fn station(of: &NetworkConfig, testbed: Testbed, args: &GatewayArgs) -> Result<S
     };
     Ok(match line {
         Some(address) => {
-            network::check_open(&site.testbed)?;
+            let keys = network::keys_where(&site.testbed, site.sealing())?;
             let behind = Behind::new(address, site, of.bytes).map_err(refused)?;
-            Station::new(of, behind)
+            Station::new(of, behind.keyed(keys))
         }
         None => {
             let network = Simulated::new(site, of.speed, of.bytes).map_err(refused)?;

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use thalweg_host::security::file::{self, KeyFileError};
 use thalweg_host::security::NetworkKeys;
-use thalweg_nrf52840::keys::KeyRecord;
 use thalweg_nrf52840::layout::BootLoader;
+use thalweg_simnet::security::key_record;
 use thalweg_units::NodeId;
 use zeroize::{Zeroize, Zeroizing};
 
@@ -54,7 +54,7 @@ pub(crate) fn run(command: &KeysCommand) -> Result<(), Failure> {
 
 fn print_page(hex: &Path, keys: &NetworkKeys, node: NodeId) -> Result<(), Failure> {
     print(&format!(
-        "{}: the keys of node {node}, generation {}, epoch {}; it is for a page of flash beside the program, which no image reads yet\n",
+        "{}: the keys of node {node}, generation {}, epoch {}; it is for a page of flash beside the program\n",
         hex.display(),
         keys.generation(node),
         keys.epoch()
@@ -63,16 +63,12 @@ fn print_page(hex: &Path, keys: &NetworkKeys, node: NodeId) -> Result<(), Failur
 
 /// The flash page of `node`, as Intel HEX.
 fn page(keys: &NetworkKeys, node: NodeId) -> Zeroizing<String> {
-    let record = KeyRecord {
-        node,
-        generation: keys.generation(node),
-        epoch: keys.epoch(),
-        own: keys.node(node),
-        group: keys.group(),
-    };
-    let mut bytes = record.bytes();
+    let mut bytes = key_record(keys, node).bytes();
     // The one layout that has a page for keys.
-    let at = BootLoader::None.layout().keys.map_or(0, |area| area.first);
+    let at = BootLoader::None
+        .layout()
+        .keys
+        .map_or(0, |areas| areas.page.first);
     let hex = Zeroizing::new(intel_hex([(at, &bytes[..])]));
     bytes.zeroize();
     hex

@@ -2,8 +2,10 @@
 //! Tests: `tests/all/networks.rs`.
 
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use thalweg::Network;
+use thalweg_host::security::{file, NetworkKeys};
 use thalweg_testbeds::{Assumed, Loss, NameError, Physics, SinkBy, Testbed};
 use thalweg_units::{Channel, Named, NodeId};
 use thalweg_wire::seal::frame::Sealing;
@@ -25,15 +27,27 @@ pub(crate) fn report_assumed(name: &str, assumed: &[Assumed], say: Verbosity) {
     }
 }
 
-/// That the nodes of `testbed` need no keys: of base stations on a line, and of images, none has any yet.
-pub(crate) fn check_open(testbed: &Testbed) -> Result<(), Failure> {
-    match testbed.sealing {
-        Sealing::Open => Ok(()),
-        Sealing::Sealed => Err(Failure::Input(format!(
-            "{}: security = \"require\": base stations on a line and images have no keys yet; simulated networks have",
-            testbed.name
-        ))),
-    }
+/// The keys of the nodes of `testbed`, which are real, or stand for real ones; none where it is not secured.
+pub(crate) fn keys(testbed: &Testbed) -> Result<Option<Arc<NetworkKeys>>, Failure> {
+    keys_where(testbed, testbed.sealing)
+}
+/// The same where `sealing` says whether they are secured.
+pub(crate) fn keys_where(
+    testbed: &Testbed,
+    sealing: Sealing,
+) -> Result<Option<Arc<NetworkKeys>>, Failure> {
+    let path = match (sealing, &testbed.keys) {
+        (Sealing::Open, _) => return Ok(None),
+        (Sealing::Sealed, Some(path)) => path,
+        (Sealing::Sealed, None) => {
+            return Err(Failure::Input(format!(
+                "{}: security = \"require\" and no `keys`: its file is to name the network's key file (`thalweg keys new`)",
+                testbed.name
+            )))
+        }
+    };
+    let keys = file::read(path).map_err(Failure::input)?;
+    Ok(Some(Arc::new(keys)))
 }
 
 /// The nodes that `--from` and `--to` name; none where they say nothing.

@@ -5,6 +5,7 @@ use std::time::Duration;
 use thalweg::{Network, PipelineReport};
 use thalweg_host::line::{Address, LineError, LineNetwork};
 use thalweg_host::recovery::first_transfer;
+use thalweg_host::security::Security;
 
 use crate::failure::Stop;
 use crate::interrupt::Interrupt;
@@ -27,10 +28,11 @@ pub(crate) fn open((port, baud): (&str, u32), interrupt: &Interrupt) -> Result<L
     }
 }
 
-/// Surveys and fetches over a line.
+/// Surveys and fetches over a line; of a secured network with its `security`.
 pub(crate) fn fetch(
     port: (&str, u32),
     network: &Network,
+    security: Option<&Security>,
     watch: &mut Watch,
 ) -> Result<PipelineReport, Stop> {
     let (protocol, request) = (network.pipeline("port")?, network.request()?);
@@ -48,5 +50,5 @@ pub(crate) fn fetch(
     }
     let ends = (station, first_transfer());
     let mut observer = |label: &str, progress| watch.note(label, progress);
-    Ok(network.remote(&mut line, ends, &mut observer)?)
+    Ok(network.remote(&mut line, ends, security, &mut observer)?)
 }

@@ -38,6 +38,8 @@ pub struct Flash<'a> {
     pub image: &'a [u8],
     /// Its identity: where it is, and its bytes.
     pub identity: (u32, &'a [u8]),
+    /// The same of its keys, where it has some.
+    pub keys: Option<(u32, &'a [u8])>,
 }
 
 /// Has the chip, which starts at the vector table at 0 (ARMv7-M B1.5.5), start the image at `vectors`: what there is of
@@ -71,9 +73,10 @@ impl Network {
         for (number, flash) in motes.iter().enumerate() {
             let mut memory = Memory::default();
             images.push(elf::load(flash.image, &mut memory)?);
-            let (address, identity) = flash.identity;
-            if !memory.program(address, identity) {
-                return Err(ElfError::Place { address });
+            for (address, bytes) in [flash.identity].into_iter().chain(flash.keys) {
+                if !memory.program(address, bytes) {
+                    return Err(ElfError::Place { address });
+                }
             }
             let radio = perturbation.radio(RadioTimes::TYPICAL, number, seed);
             let identity = derive(seed, "device", &[number as u64]);

@@ -14,6 +14,7 @@ use core::mem::MaybeUninit;
 use thalweg_engine::{Driver, Engine, Livelock, Misfit, Port, RadioId, Request};
 use thalweg_protocols::member::{Member, Seat};
 use thalweg_protocols::object::ObjectStore;
+use thalweg_protocols::seals::Guard;
 use thalweg_units::{BatteryLevel, Instant};
 
 /// A shorter rest is not worth stopping the crystal for.
@@ -288,11 +289,13 @@ impl<E: Engine, R: Registers> Node<E, R> {
 }
 
 /// What an application sees of a mote.
-impl<S, T, R, const NEIGHBOURS: usize, const NODES: usize> Node<Member<S, T, NEIGHBOURS, NODES>, R>
+impl<S, T, R, G, const NEIGHBOURS: usize, const NODES: usize>
+    Node<Member<S, T, NEIGHBOURS, NODES, G>, R>
 where
     S: ObjectStore,
     T: Seat<S>,
     R: Registers,
+    G: Guard,
 {
     /// What the mote hands out when it is asked: a [`crate::recording::Recording`], and what the radio is in use for, which
     /// says whether flash may be written.

@@ -1,12 +1,15 @@
-//! A node's keys: a record in a flash page of its own ([`crate::layout`]), which `thalweg keys mote` writes. No image reads it
-//! yet.
+//! A node's keys: a record in a flash page of its own ([`crate::layout`]), which `thalweg keys mote` and `thalweg
+//! firmware` write. A node whose page is erased is one of an open network; one whose page is not right is none's.
 //!
 //! 64 bytes, little-endian: 16 of magic, version, generation, node (2), epoch (4), four zeros, the node's key (16), the
 //! group's key (16), CRC-32 of all before it. Tests: at the end.
 
 use crate::checksum::crc32;
+use crate::Registers;
+use core::fmt;
 use thalweg_units::NodeId;
 use thalweg_wire::seal::{Block, GroupKeys, Key, NodeKeys};
+use zeroize::Zeroize;
 
 /// Bytes of a record.
 pub const RECORD_BYTES: usize = 64;
@@ -30,7 +33,37 @@ pub struct KeyRecord {
     pub group: GroupKeys,
 }
 
+/// A page of keys is damaged, or another node's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BadKeys;
+
+impl fmt::Display for BadKeys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the page of keys is damaged, or another node's")
+    }
+}
+impl core::error::Error for BadKeys {}
+
 impl KeyRecord {
+    /// Reads the record of `node` at `address`, a multiple of four; none where flash is erased there.
+    ///
+    /// # Errors
+    /// [`BadKeys`]: such a node obeys nobody.
+    pub fn read(
+        r: &mut impl Registers,
+        address: u32,
+        node: NodeId,
+    ) -> Result<Option<Self>, BadKeys> {
+        let mut bytes = [0; RECORD_BYTES];
+        r.read_bytes(address, &mut bytes);
+        if bytes.iter().all(|byte| *byte == 0xFF) {
+            return Ok(None);
+        }
+        let record = Self::parse(&bytes).filter(|record| record.node == node);
+        bytes.zeroize();
+        record.map(Some).ok_or(BadKeys)
+    }
+
     /// Reads a record; none where anything in it is wrong.
     pub fn parse(bytes: &[u8; RECORD_BYTES]) -> Option<Self> {
         let (told, sum) = bytes.split_last_chunk::<4>()?;

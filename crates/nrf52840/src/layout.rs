@@ -39,6 +39,15 @@ pub enum BootLoader {
     Uf2S7,
 }
 
+/// Where a node's keys are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeyAreas {
+    /// Its keys: a page that nothing but a programmer writes.
+    pub page: Area,
+    /// The numbers of floods.
+    pub numbers: Area,
+}
+
 /// What is where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Layout {
@@ -46,8 +55,8 @@ pub struct Layout {
     pub program: Area,
     /// The identity's page (`crate::identity`).
     pub identity: Area,
-    /// The keys' page (`crate::keys`), where there is one: recordings have all other pages beside a boot loader.
-    pub keys: Option<Area>,
+    /// Keys (`crate::keys`, `crate::numbers`), where there is room: recordings have all other pages beside a boot loader.
+    pub keys: Option<KeyAreas>,
     /// Room for a second program: an update, which the dongle's boot loader puts behind the first.
     pub second: Area,
     /// Recordings.
@@ -78,11 +87,15 @@ impl BootLoader {
     /// Where things are beside it.
     pub const fn layout(self) -> Layout {
         match self {
+            // A base station with keys has more than 0x30000 bytes. A second program is a mote's, and so has less room.
             Self::None => Layout {
-                program: Area::from_to(0, 0x3_0000),
-                second: Area::from_to(0x3_0000, 0x6_0000),
-                recordings: Area::from_to(0x6_0000, 0xF_E000),
-                keys: Some(Area::from_to(0xF_E000, 0xF_F000)),
+                program: Area::from_to(0, 0x3_4000),
+                second: Area::from_to(0x3_4000, 0x6_2000),
+                recordings: Area::from_to(0x6_2000, 0xF_C000),
+                keys: Some(KeyAreas {
+                    numbers: Area::from_to(0xF_C000, 0xF_E000),
+                    page: Area::from_to(0xF_E000, 0xF_F000),
+                }),
                 identity: Area::from_to(0xF_F000, 0x10_0000),
             },
             // The MBR has the first page, the boot loader all from 0xE0000 on (Zephyr's board nrf52840dongle says both). An
@@ -130,7 +143,7 @@ mod tests {
                 recordings,
             } = layout;
             let mut areas = vec![program, identity, second, recordings];
-            areas.extend(keys);
+            areas.extend(keys.into_iter().flat_map(|keys| [keys.page, keys.numbers]));
             areas.sort_by_key(|area| area.first);
             for pair in areas.windows(2) {
                 assert!(pair[0].end() <= pair[1].first, "{boot_loader:?}");

@@ -3,21 +3,26 @@
 //! A page: eight words of header, then data. The header: a mark that it was erased to the end, recording, index, CRC-32 of
 //! these two; in a recording's last page also its seal: length, digest, CRC-32. Invariants: a recording is sealed after all
 //! its bytes are written, by the seal's last word; no page of the newest sealed one is erased; what is handed out had its
-//! digest when it was sealed, or when power came. So whenever power fails, a sealed recording is whole or absent. Not
+//! digest when it was sealed, or when power came. So whenever power fails, a sealed recording is whole or absent. A node with
+//! keys encrypts what it hands out ([`Veil`]). Not
 //! modelled: bits that read differently each time after a cut erasure, but that such pages are erased again. Tests:
 //! `tests/all/recording.rs`.
 
+mod error;
 mod sealed;
+mod veil;
 
 use crate::checksum::crc32;
 use crate::digest::Sha256;
-use crate::flash::{Flash, FlashError, PAGE_BYTES};
+use crate::flash::{Flash, PAGE_BYTES};
 use crate::radio::Usage;
 use crate::Registers;
 use core::cell::Cell;
-use core::fmt;
+pub use error::RecordError;
 use sealed::{bytes_of, header, info_of, newest_whole, read_sealed};
 use thalweg_protocols::object::{NoRoom, ObjectInfo, ObjectStore};
+use thalweg_wire::seal::cmac::Mac;
+pub use veil::Veil;
 
 /// Bytes of a page's header.
 const HEADER: u32 = 32;
@@ -31,35 +36,6 @@ const PAGE: u32 = 0x7257 << 16;
 const SEAL: u32 = 16;
 /// Pages that are erased ahead of where a recording is written.
 const AHEAD: u16 = 2;
-
-/// Why something is not recorded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum RecordError {
-    /// RAM is full, since flash could not be written for a while.
-    BufferFull,
-    /// A recording has half of the ring at most, so that the one before it stays.
-    TooLong,
-    /// It is being sealed: its last word is filled up already.
-    Sealing,
-    /// It waits until the radio sleeps, so that a page can be erased.
-    WaitsForSleep,
-    /// Flash.
-    Flash(FlashError),
-}
-
-impl fmt::Display for RecordError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::BufferFull => f.write_str("the buffer of the recording is full"),
-            Self::TooLong => f.write_str("a recording takes half of its flash at most"),
-            Self::Sealing => f.write_str("the recording is being sealed"),
-            Self::WaitsForSleep => f.write_str("a page is erased only while the radio sleeps"),
-            Self::Flash(error) => error.fmt(f),
-        }
-    }
-}
-impl core::error::Error for RecordError {}
 
 /// A recording that is whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,6 +67,7 @@ struct Open {
     /// Pages whose header is written.
     pages: u16,
     digest: Sha256,
+    tag: Mac,
 }
 
 /// A sensor's recordings. `R` reaches the chip.
@@ -109,6 +86,8 @@ pub struct Recording<'a, R> {
     served: Cell<Option<Sealed>>,
     /// Where the next recording begins, and its number.
     next: (u16, u32),
+    /// What encrypts what is handed out, where the node has keys.
+    veil: Option<Veil<R>>,
 }
 
 /// A page's header, where it is one.
@@ -153,6 +132,7 @@ impl<'a, R: Registers + Clone> Recording<'a, R> {
             sealed,
             served: Cell::new(None),
             next,
+            veil: None,
         }
     }
 
@@ -180,9 +160,14 @@ impl<'a, R: Registers + Clone> Recording<'a, R> {
             at = (at + 1) % self.buffer.len().max(1);
         }
         self.waiting += bytes.len();
-        let open = self.opened();
-        open.digest.update(bytes);
-        open.len = len as u32;
+        self.opened();
+        if let Some(open) = &mut self.open {
+            open.digest.update(bytes);
+            if let Some(veil) = &mut self.veil {
+                veil.add(&mut open.tag, bytes);
+            }
+            open.len = len as u32;
+        }
         Ok(())
     }
 
@@ -195,6 +180,7 @@ impl<'a, R: Registers + Clone> Recording<'a, R> {
             flushed: 0,
             pages: 0,
             digest: Sha256::new(),
+            tag: Mac::default(),
         })
     }
 
@@ -271,7 +257,7 @@ impl<'a, R: Registers + Clone> Recording<'a, R> {
         self.begin_last_page(usage)?;
         let open = self.opened();
         let (number, first, len) = (open.number, open.first, open.len);
-        let digest = open.digest.clone().shortened();
+        let (digest, tag) = (open.digest.clone().shortened(), open.tag.clone());
         let [d0, d1, d2, d3, d4, d5, d6, d7] = digest;
         let words = [
             len,
@@ -284,6 +270,8 @@ impl<'a, R: Registers + Clone> Recording<'a, R> {
         let words = [a, b, c, seal_sum(number, words)];
         let written = self.flash.write(&mut self.r, usage, at + SEAL, &words);
         written.map_err(RecordError::Flash)?;
+        let veil = self.veil.as_mut();
+        let digest = veil.map_or(digest, |veil| veil.finish(tag));
         let info = ObjectInfo { len, digest };
         self.sealed = Some(Sealed {
             number,
@@ -368,7 +356,10 @@ impl<R: Registers + Clone> ObjectStore for Recording<'_, R> {
     }
     fn read(&self, offset: u32, into: &mut [u8]) {
         let sealed = self.served.get().or(self.sealed);
-        read_sealed(&self.r, self.flash, sealed, offset, into);
+        match &self.veil {
+            None => read_sealed(&self.r, self.flash, sealed, offset, into),
+            Some(veil) => veil.read(&self.r, self.flash, sealed, offset, into),
+        }
     }
     fn write(&mut self, _offset: u32, _bytes: &[u8]) -> Result<(), NoRoom> {
         // A mote hands out; it is nobody's destination.

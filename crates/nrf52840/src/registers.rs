@@ -344,6 +344,22 @@ pub mod rng {
     pub const VALUE: u32 = BASE + 0x508;
 }
 
+/// ECB 6.7: AES-128, a block at a time.
+pub mod ecb {
+    /// Base address.
+    pub const BASE: u32 = 0x4000_E000;
+    /// Task: encrypts (6.7.3, TASKS_STARTECB).
+    pub const STARTECB: u32 = BASE;
+    /// Task: ends it, with ERRORECB (6.7.3, TASKS_STOPECB).
+    pub const STOPECB: u32 = BASE + 0x004;
+    /// Event: the block is there (6.7.3, EVENTS_ENDECB).
+    pub const ENDECB: u32 = BASE + 0x100;
+    /// Event: it was ended (6.7.3, EVENTS_ERRORECB).
+    pub const ERRORECB: u32 = BASE + 0x104;
+    /// Where key, block and encrypted block are (6.7.3, ECBDATAPTR; the data structure is 6.7.2's).
+    pub const ECBDATAPTR: u32 = BASE + 0x504;
+}
+
 /// SAADC 6.23: the converter, of which the first channel is used.
 pub mod saadc {
     /// Base address.

@@ -32,6 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             elf: &station,
             identity,
         },
+        keys: None,
     };
     let site = Site::new(Testbed::load("motes20")?, 1);
     let mut network = Emulated::open(&site, (None, Line::Uart), &images, Perturbation::NONE)?;

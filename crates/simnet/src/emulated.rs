@@ -4,14 +4,17 @@
 //! behind a line. Time base: true time of the emulated world. Invariant: same images, site and perturbation, same bytes.
 //! Tests: below, `crates/thalweg/tests/all/emulated/mod.rs`, `.ci/emulated.py`.
 
+use crate::security::key_record;
 use thalweg_emulator::elf::ElfError;
 use thalweg_emulator::network::{Flash, Line, Network};
 use thalweg_emulator::perturbation::Perturbation;
 use thalweg_emulator::world::Stopped;
 use thalweg_host::line::Steps;
 use thalweg_host::network::{NetworkFault, NetworkTime};
+use thalweg_host::security::NetworkKeys;
 use thalweg_medium::chip::NRF52840;
-use thalweg_nrf52840::identity::{Identity, Role, RECORD_BYTES};
+use thalweg_nrf52840::identity::{Identity, Role};
+use thalweg_nrf52840::layout::BootLoader;
 use thalweg_sim::{Currents, Energy};
 use thalweg_testbeds::Site;
 use thalweg_units::{NodeId, SimTime};
@@ -63,6 +66,8 @@ pub struct Images<'a> {
     pub mote: Program<'a>,
     /// Of the base station.
     pub station: Program<'a>,
+    /// What their pages of keys come from, where the network is secured; images beside no boot loader read them.
+    pub keys: Option<&'a NetworkKeys>,
 }
 
 /// A base station and motes that run their images.
@@ -110,7 +115,9 @@ impl Emulated {
                 testbed: testbed.name.clone(),
                 node,
             })?;
-        let motes: Vec<(Program<'_>, [u8; RECORD_BYTES])> = testbed
+        let pages = BootLoader::None.layout().keys;
+        let keys = images.keys.zip(pages.map(|areas| areas.page.first));
+        let motes: Vec<_> = testbed
             .nodes
             .iter()
             .map(|at| {
@@ -125,14 +132,16 @@ impl Emulated {
                     channels,
                     floods,
                 };
-                (image, identity.bytes())
+                let page = keys.map(|(keys, page)| (page, key_record(keys, at.id).bytes()));
+                (image, identity.bytes(), page)
             })
             .collect();
         let motes: Vec<Flash<'_>> = motes
             .iter()
-            .map(|(image, identity)| Flash {
+            .map(|(image, identity, keys)| Flash {
                 image: image.elf,
                 identity: (image.identity, identity),
+                keys: keys.as_ref().map(|(page, bytes)| (*page, &bytes[..])),
             })
             .collect();
         let environment = site.environment.clone();
@@ -210,6 +219,7 @@ mod tests {
         let images = Images {
             mote: none,
             station: none,
+            keys: None,
         };
         let to = Some(NodeId::new(999).unwrap());
         let opened = Emulated::open(&site, (to, Line::Uart), &images, Perturbation::NONE);

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use thalweg_host::security::{MemoryNumbers, NetworkKeys, Security};
 use thalweg_medium::random::derive;
+use thalweg_nrf52840::keys::KeyRecord;
 use thalweg_testbeds::Site;
+use thalweg_units::NodeId;
 use thalweg_wire::seal::frame::Sealing;
 use thalweg_wire::seal::{Key, MasterKey};
 
@@ -12,6 +14,17 @@ pub fn simulated_keys(seed: u64) -> NetworkKeys {
     let half = |n| u128::from(derive(seed, "network key", &[n]));
     let bytes = (half(0) << 64 | half(1)).to_le_bytes();
     NetworkKeys::new(MasterKey::new(Key::new(bytes)))
+}
+
+/// What the flash of the real node `node` has of its network's `keys`.
+pub fn key_record(keys: &NetworkKeys, node: NodeId) -> KeyRecord {
+    KeyRecord {
+        node,
+        generation: keys.generation(node),
+        epoch: keys.epoch(),
+        own: keys.node(node),
+        group: keys.group(),
+    }
 }
 
 /// The security of `site`; none where its nodes have no keys.

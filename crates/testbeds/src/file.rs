@@ -3,7 +3,7 @@
 //! Tests: `file_tests.rs`, `hostile_tests.rs`.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use thalweg_medium::{BuildingModel, Placement, Position};
@@ -39,6 +39,8 @@ struct File {
     /// Whether nodes have keys.
     #[serde(default)]
     security: Security,
+    /// The key file of its real nodes, beside this one.
+    keys: Option<PathBuf>,
     /// Whether planners know where nodes are.
     #[serde(default)]
     places: Places,
@@ -190,6 +192,7 @@ impl Reader<'_> {
             channels,
             control,
             sealing: file.security.into(),
+            keys: self.keys((file.security, file.keys), folder)?,
             sink,
             sink_by,
             places: file.places,
@@ -198,6 +201,22 @@ impl Reader<'_> {
             assumed,
         };
         Ok(testbed.settled())
+    }
+
+    /// Where its key file is, which belongs to a secured network.
+    fn keys(
+        &self,
+        (security, keys): (Security, Option<PathBuf>),
+        folder: Option<&Path>,
+    ) -> Result<Option<PathBuf>, TestbedError> {
+        let Some(keys) = keys else {
+            return Ok(None);
+        };
+        let expected = "security = \"require\" beside it";
+        match security {
+            Security::Require => Ok(Some(folder.unwrap_or(Path::new("")).join(keys))),
+            Security::Off => self.wrong("keys", "the key file", keys.display(), expected),
+        }
     }
 
     /// Nodes and links, by whichever of `[building]`, `[[nodes]]` and `[links]` the file has, and on which channels links

@@ -70,6 +70,7 @@ impl Testbed {
             name: name.to_owned(),
             control: Self::control_of(nodes.len(), channels, &physics),
             sealing: Sealing::Open,
+            keys: None,
             description,
             board_name: DEFAULT_BOARD.to_owned(),
             board: boards::telosb(),

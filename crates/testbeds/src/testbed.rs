@@ -2,6 +2,7 @@
 //! seed makes it a [`crate::Site`]. A node's index is its place in [`Testbed::nodes`].
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use crate::assumed::Assumed;
 use crate::battery::Batteries;
@@ -43,6 +44,8 @@ pub struct Testbed {
     pub control: Channel,
     /// Whether its nodes have keys, and act on nothing that is not sealed.
     pub sealing: Sealing,
+    /// Where the keys of its real nodes are, if its file says so. Simulated ones need none.
+    pub keys: Option<PathBuf>,
     /// The node that data goes to by default; one of `nodes`.
     pub sink: NodeId,
     /// Why it is that node.

@@ -13,12 +13,15 @@ use core::num::{NonZeroU16, NonZeroU32};
 use cortex_m::interrupt::{free, CriticalSection, Mutex};
 use cortex_m_rt::{entry, exception};
 use thalweg_firmware::queue::{Item, Queue};
-use thalweg_firmware::{begin, chip, interrupt, reset, LAYOUT, PINS};
+#[cfg(not(any(feature = "dongle", feature = "uf2", feature = "uf2-s7")))]
+use thalweg_firmware::secrets;
+use thalweg_firmware::{begin, chip, interrupt, reset, Guard, LAYOUT, PINS};
 use thalweg_nrf52840::chip::Chip;
 use thalweg_nrf52840::clock::LowFrequency;
 use thalweg_nrf52840::dma::Region;
 use thalweg_nrf52840::host::{BootError, Fault, Node};
-use thalweg_nrf52840::identity::{Identity, IdentityError, Role};
+use thalweg_nrf52840::identity::{Identity, Role};
+use thalweg_nrf52840::keys::BadKeys;
 use thalweg_nrf52840::radio::{Radio, TIMING};
 use thalweg_nrf52840::random;
 use thalweg_nrf52840::reset::Before;
@@ -34,7 +37,7 @@ use thalweg_protocols::member::{Command, Member};
 use thalweg_protocols::mote;
 use thalweg_protocols::object::{NoRoom, ObjectInfo, ObjectStore};
 use thalweg_protocols::rcrt::Base;
-use thalweg_units::Instant;
+use thalweg_units::{Instant, NodeId};
 use thalweg_wire::host::{About, Carries, Limits, Name, MAX_STUFFED};
 use thalweg_wire::{FrameBuf, Writer};
 
@@ -56,7 +59,7 @@ const DEVICE_ID: u32 = 0x1000_0060;
 const SERIAL: usize = 16;
 
 type Cable = Usb<'static, Chip>;
-type Whole = Node<Member<Spool, Base, NEIGHBOURS, NODES>, Chip>;
+type Whole = Node<Member<Spool, Base, NEIGHBOURS, NODES, Guard>, Chip>;
 
 /// What interrupt handlers and the main loop share.
 struct Shared {
@@ -117,20 +120,25 @@ fn main() -> ! {
     let mut chip = chip();
     let identity = match Identity::read_as(&mut chip, LAYOUT.identity.first, Role::BaseStation) {
         Ok(identity) => identity,
-        Err(why) => complain(&mut chip, why),
+        Err(why) => complain(&mut chip, format_args!("{why}")),
     };
-    let now = start(chip, identity, &before);
-    serve(identity, &before, now)
+    let node = make(chip, identity, &before);
+    let carries = match give_keys(node, identity.node) {
+        Ok(carries) => carries,
+        Err(why) => complain(&mut chip, format_args!("{why}")),
+    };
+    let now = start(chip, node);
+    serve((identity, carries), &before, now)
 }
 
 /// Nobody's node: it says so on its line, as text, whenever a host has said something.
-fn complain(chip: &mut Chip, why: IdentityError) -> ! {
+fn complain(chip: &mut Chip, why: core::fmt::Arguments<'_>) -> ! {
     let words = cortex_m::singleton!(: [u32; LINE_WORDS] = [0; LINE_WORDS]);
     let words = words.map_or(Region::at(0, 0), |words| Region::of(words));
     let Some(mut uart) = Uart::start(chip, PINS, words) else {
         reset(format_args!("the line has no memory"));
     };
-    let told: Name<100> = Name::lossy(format_args!("{why}"));
+    let told: Name<100> = Name::lossy(why);
     let text = told.as_str().as_bytes();
     let mut line = [b'\n'; 101];
     line.iter_mut().zip(text).for_each(|(to, from)| *to = *from);
@@ -144,8 +152,9 @@ fn complain(chip: &mut Chip, why: IdentityError) -> ! {
     }
 }
 
-/// Starts the node, the line and interrupts; gives the time.
-fn start(chip: Chip, identity: Identity, before: &Before) -> Instant {
+/// Makes the node, where it stays. Not inlined: its stack is free once it is done.
+#[inline(never)]
+fn make(chip: Chip, identity: Identity, before: &Before) -> &'static mut Whole {
     let memory = cortex_m::singleton!(: [u32; Radio::DMA_BYTES as usize / 4] = [0; Radio::DMA_BYTES as usize / 4]);
     let memory = memory.map_or(Region::at(0, 0), |words| Region::of(words));
     let mut config = floodnet::Config::default();
@@ -157,7 +166,7 @@ fn start(chip: Chip, identity: Identity, before: &Before) -> Instant {
     };
     let hardware = (memory, LowFrequency::Crystal);
     let node = match Node::new(place, chip, hardware, || {
-        Member::new(identity.node, config, TIMING, Spool)
+        Member::unguarded(identity.node, config, TIMING, Spool)
     }) {
         Ok(node) => node,
         Err(BootError::Misfit(_)) => reset(format_args!("the radio lacks an ability")),
@@ -167,6 +176,29 @@ fn start(chip: Chip, identity: Identity, before: &Before) -> Instant {
     node.set_before(before);
     // Nobody knows for how long the network has idled.
     node.set_idled();
+    node
+}
+
+/// Beside a boot loader there are none.
+#[cfg(any(feature = "dongle", feature = "uf2", feature = "uf2-s7"))]
+fn give_keys(_node: &mut Whole, _id: NodeId) -> Result<Carries, BadKeys> {
+    Ok(Carries::PipelinesAndSessions)
+}
+/// Gives the node the keys that are in its flash, and says what it carries then: sessions have no seals yet.
+#[cfg(not(any(feature = "dongle", feature = "uf2", feature = "uf2-s7")))]
+#[inline(never)]
+fn give_keys(node: &mut Whole, id: NodeId) -> Result<Carries, BadKeys> {
+    let secrets = secrets(id)?;
+    let is_open = secrets.veil.is_none();
+    node.engine_mut().set_guard(secrets.guard);
+    Ok(match is_open {
+        true => Carries::PipelinesAndSessions,
+        false => Carries::Pipelines,
+    })
+}
+
+/// Starts the node, the line and interrupts; gives the time.
+fn start(chip: Chip, node: &'static mut Whole) -> Instant {
     let words = cortex_m::singleton!(: [u32; LINE_WORDS] = [0; LINE_WORDS]);
     let words = words.map_or(Region::at(0, 0), |words| Region::of(words));
     free(|cs| {
@@ -224,12 +256,12 @@ fn tell(cs: &CriticalSection, at: Instant, event: Event) {
 }
 
 /// The line's main loop.
-fn serve(identity: Identity, before: &Before, now: Instant) -> ! {
+fn serve((identity, carries): (Identity, Carries), before: &Before, now: Instant) -> ! {
     let about = About {
         // The time of the start is the same at each.
         boot: random::draw(&mut chip()).unwrap_or(now.as_nanos() as u32),
         node: identity.node,
-        carries: Carries::PipelinesAndSessions,
+        carries,
         board: Name::new("nRF52840").unwrap_or(Name::EMPTY),
         limits: Limits {
             nodes: NODES as u16,

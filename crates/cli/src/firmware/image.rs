@@ -8,9 +8,11 @@ use std::fmt::Write as _;
 use std::ops::Range;
 
 use thalweg_nrf52840::identity::{Identity, Role, RECORD_BYTES};
+use thalweg_nrf52840::keys::KeyRecord;
 use thalweg_nrf52840::layout::{BootLoader, Layout};
 use thalweg_nrf52840::mark::{marked, MarkError, Program, MARK_BYTES};
 use thalweg_wire::host::{Version, VERSION};
+use zeroize::Zeroizing;
 
 /// Where RAM begins: what is loaded there is not flash's.
 const RAM: u32 = 0x2000_0000;
@@ -45,6 +47,11 @@ pub(crate) enum ImageError {
         "it is an image of version {0}, wanted {VERSION}: `firmware/images.sh` builds images again"
     )]
     Version(Version),
+    /// It is for a node with keys, and has no room for them.
+    #[error(
+        "an image beside this boot loader has no page for keys: wanted one without a boot loader"
+    )]
+    NoKeys,
     /// It is for something else.
     #[error("wanted {wanted}, found {found}")]
     Program {
@@ -121,6 +128,37 @@ impl Image {
         if let Some(place) = self.elf.get_mut(self.identity.clone()) {
             place.copy_from_slice(&identity.bytes());
         }
+    }
+
+    /// Adds its node's page of keys, as a segment behind all others.
+    ///
+    /// # Errors
+    /// [`ImageError::NoKeys`].
+    pub(crate) fn put_keys(&mut self, keys: &KeyRecord) -> Result<(), ImageError> {
+        let areas = self.layout().keys.ok_or(ImageError::NoKeys)?;
+        let (table, count) = (word(&self.elf, 28)? as usize, half(&self.elf, 44)?);
+        let headers = table..table.saturating_add(usize::from(count) * HEADER);
+        let mut headers = self.elf.get(headers).ok_or(ImageError::Short)?.to_vec();
+        self.elf.resize(self.elf.len().next_multiple_of(4), 0);
+        let (bytes, at) = (Zeroizing::new(keys.bytes()), self.elf.len());
+        self.elf.extend_from_slice(&*bytes);
+        let (address, len) = (areas.page.first, bytes.len() as u32);
+        // Type, offset, addresses, lengths, to be read, alignment.
+        for field in [LOADED, at as u32, address, address, len, len, 4, 4] {
+            headers.extend(field.to_le_bytes());
+        }
+        let table = self.elf.len() as u32;
+        self.elf.extend(headers);
+        for (place, bytes) in [
+            (28, &table.to_le_bytes()[..]),
+            (44, &(count + 1).to_le_bytes()),
+        ] {
+            let place = self.elf.get_mut(place..place + bytes.len());
+            place.ok_or(ImageError::Short)?.copy_from_slice(bytes);
+        }
+        self.parts.push((address, at..at + bytes.len()));
+        self.parts.sort_by_key(|(address, _)| *address);
+        Ok(())
     }
 
     /// Whether it is for nodes of `role`.
@@ -210,13 +248,14 @@ pub(crate) fn intel_hex<'p>(parts: impl IntoIterator<Item = (u32, &'p [u8])>) ->
 
 /// Whether parts in order are apart, each within one area of the image's.
 fn check(parts: &[(u32, Range<usize>)], layout: Layout) -> Result<(), ImageError> {
-    let areas = [layout.program, layout.identity];
+    let keys = layout.keys.map(|areas| areas.page);
+    let areas = [layout.program, layout.identity].into_iter().chain(keys);
     let mut free = layout.program.first;
     for (at, range) in parts {
         let end = u32::try_from(range.len()).ok();
         let end = end.and_then(|len| at.checked_add(len));
         let end = end.ok_or(ImageError::Outside(*at))?;
-        let is_in = areas.iter().any(|a| a.first <= *at && end <= a.end());
+        let is_in = areas.clone().any(|a| a.first <= *at && end <= a.end());
         if *at < free || !is_in {
             return Err(ImageError::Outside(*at));
         }

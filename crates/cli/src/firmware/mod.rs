@@ -8,18 +8,22 @@ mod uf2;
 mod zip;
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
+use thalweg_host::security::file;
 use thalweg_nrf52840::identity::{Identity, Role};
+use thalweg_nrf52840::keys::KeyRecord;
 use thalweg_nrf52840::layout::BootLoader;
 use thalweg_nrf52840::mark::Program;
+use thalweg_simnet::security::key_record;
 use thalweg_testbeds::Testbed;
 use thalweg_units::{Channel, ChannelSet};
 
 use crate::args::FirmwareArgs;
 use crate::failure::{one_line, Failure};
 use crate::network;
-use crate::output::{plain, print, write_bytes};
+use crate::output::{cannot_write, plain, print, write_bytes};
 use crate::outputs::{Kind, Outputs};
 use crate::values::Node;
 use image::Image;
@@ -31,7 +35,7 @@ pub(crate) const IMAGES: &str = "firmware/images";
 pub(crate) fn run(args: &FirmwareArgs) -> Result<(), Failure> {
     let format = Format::of(&args.out)?;
     let boot_loader = format.beside(args.boot_loader.map(BootLoader::from))?;
-    let identity = identity(args)?;
+    let (identity, page) = identity(args)?;
     let source = Source::of(args, boot_loader, identity.role);
     let outputs = Outputs::beside(args.force, source.path());
     outputs.check("--out", &args.out, Kind::Image)?;
@@ -42,16 +46,26 @@ pub(crate) fn run(args: &FirmwareArgs) -> Result<(), Failure> {
         checked.map_err(|why| source.named(why))?;
     }
     image.put(&identity);
+    if let Some(keys) = &page {
+        image.put_keys(keys).map_err(|why| source.named(why))?;
+    }
     let bytes = match format {
         Format::Elf => image.elf().to_vec(),
         Format::Hex => image.hex().into_bytes(),
         Format::Uf2 => uf2::uf2(&image),
         Format::Dfu => dfu::package(&image.flat()),
     };
-    write_bytes(&args.out, &bytes)?;
+    match page {
+        None => write_bytes(&args.out, &bytes)?,
+        Some(_) => write_secret(&args.out, &bytes)?,
+    }
     let what = match identity.role {
         Role::Mote => "a mote",
         Role::BaseStation => "a base station",
+    };
+    let keyed = match page {
+        None => "",
+        Some(_) => ", with its keys, which its owner alone may read",
     };
     let named = match &args.node {
         Node::Name(name) => format!("{} ({})", identity.node, one_line(name)),
@@ -59,7 +73,7 @@ pub(crate) fn run(args: &FirmwareArgs) -> Result<(), Failure> {
     };
     let channels: Vec<String> = identity.channels.iter().map(|c| c.to_string()).collect();
     print(&format!(
-        "{}: {what}, node {}, channels {}, floods on {}; {} bytes of flash from {:#x} on\n",
+        "{}: {what}, node {}, channels {}, floods on {}; {} bytes of flash from {:#x} on{keyed}\n",
         args.out.display(),
         named,
         channels.join(","),
@@ -67,6 +81,16 @@ pub(crate) fn run(args: &FirmwareArgs) -> Result<(), Failure> {
         image.flash_bytes(),
         image.layout().program.first,
     ))
+}
+
+/// Writes `bytes` to a file that its owner alone may read; what is there goes, as the options allow.
+fn write_secret(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    match fs::remove_file(path) {
+        Ok(()) => {}
+        Err(why) if why.kind() == io::ErrorKind::NotFound => {}
+        Err(why) => return Err(cannot_write(path, &why)),
+    }
+    Ok(file::create(path, bytes)?)
 }
 
 /// Where an image comes from.
@@ -188,11 +212,11 @@ impl Format {
     }
 }
 
-/// The identity: what the options say, else what the testbed does.
-fn identity(args: &FirmwareArgs) -> Result<Identity, Failure> {
+/// The identity: what the options say, else what the testbed does; and the node's keys, if the testbed has some.
+fn identity(args: &FirmwareArgs) -> Result<(Identity, Option<KeyRecord>), Failure> {
     let testbed = args.testbed.as_deref().map(Testbed::load).transpose()?;
     let testbed = testbed.as_ref();
-    testbed.map_or(Ok(()), network::check_open)?;
+    let keys = testbed.map_or(Ok(None), network::keys)?;
     let node = match (&args.node, testbed) {
         (Node::Number(id), _) => *id,
         (named, Some(testbed)) => network::id(testbed, "--node", named)?,
@@ -221,12 +245,13 @@ fn identity(args: &FirmwareArgs) -> Result<Identity, Failure> {
         )));
     }
     let is_sink = testbed.is_some_and(|testbed| testbed.sink == node);
-    Ok(Identity {
+    let identity = Identity {
         node,
         role: role(args.base || is_sink),
         channels,
         floods,
-    })
+    };
+    Ok((identity, keys.map(|keys| key_record(&keys, node))))
 }
 
 const fn role(is_base: bool) -> Role {

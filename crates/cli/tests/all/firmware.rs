@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Output;
 
@@ -182,6 +183,66 @@ fn an_image_has_the_identity_that_was_asked_for() {
     assert_eq!(thalweg(dir.path(), &args).status.code(), Some(2));
     let forced = [&args[..], &["--force"]].concat();
     assert!(thalweg(dir.path(), &forced).status.success());
+}
+
+/// A testbed with keys: its images have their nodes' pages, and nobody else may read them.
+#[test]
+fn a_secured_networks_image_has_its_page_of_keys() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path();
+    images(&folder.join("firmware/images"));
+    let done = |asked: &str| thalweg(folder, &asked.split(' ').collect::<Vec<_>>());
+    assert!(done("keys new").status.success());
+    let site = "name = \"s\"\nboard = \"nrf52840\"\nsink = 1\nsecurity = \"require\"\nkeys = \"network.key\"\nnodes = [{ id = 1, x_m = 0, y_m = 0 }, { id = 7, x_m = 3, y_m = 0 }]\n";
+    fs::write(folder.join("site.toml"), site).unwrap();
+    assert!(done("keys mote 7 --hex page.hex").status.success());
+    let page = flash_of_hex(&fs::read_to_string(folder.join("page.hex")).unwrap());
+    assert_eq!(page.len(), 64);
+    let made = done("firmware --testbed site.toml --node 7 --out n7.hex");
+    let told = String::from_utf8(made.stdout).unwrap();
+    assert!(
+        told.ends_with("from 0x0 on, with its keys, which its owner alone may read\n"),
+        "{told}"
+    );
+    let flash = flash_of_hex(&fs::read_to_string(folder.join("n7.hex")).unwrap());
+    assert!(page.iter().all(|(at, byte)| flash[at] == *byte));
+    assert_eq!(flash.len(), 96 + 64);
+    // As ELF, it is one segment more.
+    assert!(done("firmware --testbed site.toml --node 7 --out n7.elf")
+        .status
+        .success());
+    let elf = fs::read(folder.join("n7.elf")).unwrap();
+    let table = word(&elf, 28) as usize;
+    assert_eq!(elf[44], 4);
+    let [kind, offset, _, address, size] = [0, 1, 2, 3, 4].map(|n| word(&elf, table + 96 + 4 * n));
+    assert_eq!((kind, address, size), (1, 0xF_E000, 64));
+    let bytes = &elf[offset as usize..][..64];
+    assert!(page.values().eq(bytes));
+    for name in ["n7.hex", "n7.elf"] {
+        let mode = fs::metadata(folder.join(name))
+            .unwrap()
+            .permissions()
+            .mode();
+        assert_eq!(mode & 0o777, 0o600, "{name}");
+    }
+    // Boot loaders leave no room for a page, and a key that others may read is none.
+    let none = done("firmware --testbed site.toml --node 7 --out n7.uf2");
+    let line = String::from_utf8(none.stderr).unwrap();
+    assert!(
+        line.contains("no page for keys") && line.lines().count() == 1,
+        "{line}"
+    );
+    fs::set_permissions(
+        folder.join("network.key"),
+        fs::Permissions::from_mode(0o644),
+    )
+    .unwrap();
+    let open = done("firmware --testbed site.toml --node 1 --out n1.hex");
+    let line = String::from_utf8(open.stderr).unwrap();
+    assert!(
+        line.contains("chmod 600") && !folder.join("n1.hex").exists(),
+        "{line}"
+    );
 }
 
 #[test]

@@ -141,11 +141,7 @@ fn ports_that_are_none_end_in_one_line() {
             2,
             "board mica2: ",
         ),
-        (
-            &["basestation", "--testbed", "sealed.toml"],
-            2,
-            "have no keys yet",
-        ),
+        (&["basestation", "--testbed", "sealed.toml"], 2, "no `keys`"),
         (
             &[
                 "firmware",
@@ -157,7 +153,7 @@ fn ports_that_are_none_end_in_one_line() {
                 "n.hex",
             ],
             2,
-            "have no keys yet",
+            "no `keys`",
         ),
         (
             &["basestation", "--testbed", "line5", "--to", "77"],

@@ -4,8 +4,10 @@
 //! Time base: cycles of the 64 MHz clock since power-on. Events happen at their own cycle, in order, also where the
 //! processor looks later. Tests: `tests/all/babblesim.rs`, `tests/all/devices.rs`.
 
+mod aes;
 mod air;
 mod clock;
+mod ecb;
 mod events;
 mod flash;
 mod native;
@@ -43,8 +45,9 @@ const PPI: Id = 0x1f;
 const NVMC: Id = 0x1e;
 const USBD: Id = 39;
 /// All that have events, in the order in which they act where several do at once.
-const IDS: [Id; 23] = [
-    CLOCK, RADIO, 2, 7, 8, 9, 10, 26, 27, 11, 17, 36, 12, 13, 16, 20, 21, 22, 23, 24, 25, 6, USBD,
+const IDS: [Id; 24] = [
+    CLOCK, RADIO, 2, 7, 8, 9, 10, 26, 27, 11, 17, 36, 12, 13, 14, 16, 20, 21, 22, 23, 24, 25, 6,
+    USBD,
 ];
 /// RADIO.TXEN.
 const TXEN: u32 = 0x4000_1000;
@@ -88,6 +91,7 @@ pub struct Devices {
     saadc: saadc::Saadc,
     temp: small::Temp,
     rng: small::Rng,
+    ecb: ecb::Ecb,
     wdt: small::Wdt,
     egus: [small::Egu; 6],
     gpiote: small::Egu,
@@ -133,6 +137,7 @@ impl Devices {
             saadc: saadc::Saadc::new(7),
             temp: small::Temp::new(12),
             rng: small::Rng::new(13, identity),
+            ecb: ecb::Ecb::new(14),
             wdt: small::Wdt::new(16),
             egus: [20, 21, 22, 23, 24, 25].map(small::Egu::new),
             gpiote: small::Egu::new(6),
@@ -200,6 +205,7 @@ impl Devices {
             7 => &mut self.saadc,
             12 => &mut self.temp,
             13 => &mut self.rng,
+            14 => &mut self.ecb,
             16 => &mut self.wdt,
             20..=25 => &mut self.egus[id as usize - 20],
             _ => return None,

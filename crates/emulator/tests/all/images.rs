@@ -55,7 +55,11 @@ fn alone_with(image: &str, identity: &[u8]) -> Network {
     let identity = (LAYOUT.identity.first, identity);
     Network::open(
         Arc::new(env),
-        &[Written { image, identity }],
+        &[Written {
+            image,
+            identity,
+            keys: None,
+        }],
         (1, Perturbation::NONE),
     )
     .unwrap()
@@ -373,6 +377,7 @@ fn selftest(perturbation: Perturbation) -> [String; 2] {
     let flash = identities.each_ref().map(|identity| Written {
         image,
         identity: (LAYOUT.identity.first, identity),
+        keys: None,
     });
     let mut network = Network::open(Arc::new(env), &flash, (1, perturbation)).unwrap();
     let mut told = [String::new(), String::new()];

@@ -7,6 +7,7 @@
 
 mod babblesim;
 mod devices;
+mod ecb;
 mod gauge;
 mod images;
 mod lockstep;

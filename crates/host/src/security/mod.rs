@@ -5,14 +5,16 @@
 
 pub mod file;
 
-use crate::network::NetworkFault;
+use crate::network::{Layered, Network, NetworkFault, NetworkTime, NoticeOf};
 use crate::object::Proof;
+use crate::store::Store;
 use crate::transfer::pipeline::Order;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
 use thalweg_protocols::mote::Command;
 use thalweg_protocols::seals::{Kept, Seals};
 use thalweg_units::NodeId;
@@ -115,6 +117,55 @@ impl Numbers for MemoryNumbers {
         reserved
             .map(|last| last + 1)
             .map_err(|_| "no number of floods is left".into())
+    }
+}
+
+/// Numbers of a network that outlives the program: in a store, on disk before they are used.
+#[derive(Debug)]
+pub struct StoredNumbers(Mutex<Store>);
+
+impl StoredNumbers {
+    /// Those of `store`.
+    pub const fn new(store: Store) -> Self {
+        Self(Mutex::new(store))
+    }
+}
+
+impl Numbers for StoredNumbers {
+    fn reserve(&self, count: u16) -> Result<u32, Box<dyn Error + Send + Sync>> {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        let now = since.map_or(0, |since| since.as_secs() as i64);
+        let mut store = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(store.reserve_numbers(count, now)?)
+    }
+}
+
+/// A network whose orders take their floods' numbers with them, where it is secured.
+pub struct WithNumbers<'a, N> {
+    /// The network.
+    pub network: &'a mut N,
+    /// Its security.
+    pub security: Option<&'a Security>,
+}
+
+impl<N: Network<Order = Order>> Layered for WithNumbers<'_, N> {
+    type Inner = N;
+
+    fn inner(&self) -> &N {
+        self.network
+    }
+    fn inner_mut(&mut self) -> &mut N {
+        self.network
+    }
+    fn advance(&mut self, until: NetworkTime) -> Result<NoticeOf<N>, NetworkFault> {
+        self.network.next(until)
+    }
+    fn pass_on(&mut self, station: NodeId, order: Order) -> Result<(), NetworkFault> {
+        let before = self.security.map(|security| security.before(&order));
+        if let Some(before) = before.transpose()?.flatten() {
+            self.network.order(station, before)?;
+        }
+        self.network.order(station, order)
     }
 }
 

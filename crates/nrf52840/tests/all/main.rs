@@ -5,6 +5,7 @@ mod any_order;
 mod bench;
 mod clock;
 mod node;
+mod numbers;
 mod overlaps;
 mod peripherals;
 mod radio;

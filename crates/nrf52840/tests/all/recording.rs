@@ -1,12 +1,17 @@
 //! Recordings: whatever word or page the power fails at, what is sealed is whole or absent.
 
-use crate::bench::model::Chip;
+use crate::bench::model::{Chip, RAM};
 use proptest::prelude::*;
+use thalweg_nrf52840::dma::Region;
+use thalweg_nrf52840::ecb::Ecb;
 use thalweg_nrf52840::flash::{Flash, FlashError, PAGE_BYTES};
 use thalweg_nrf52840::radio::Usage;
-use thalweg_nrf52840::recording::{RecordError, Recording};
+use thalweg_nrf52840::recording::{RecordError, Recording, Veil};
+use thalweg_nrf52840::registers::ecb;
 use thalweg_nrf52840::Registers;
-use thalweg_protocols::object::ObjectStore;
+use thalweg_protocols::object::{Lends, ObjectInfo, ObjectStore};
+use thalweg_wire::seal::object::ObjectKeys;
+use thalweg_wire::seal::{Key, NodeKeys, SoftwareAes};
 
 const FIRST: u32 = 0x8_0000;
 const PAGES: u16 = 8;
@@ -215,4 +220,72 @@ proptest! {
     ) {
         with_cuts(&cuts, &lens)?;
     }
+}
+
+/// The keys of a node, and what its recordings are handed out with.
+fn keys() -> ObjectKeys {
+    NodeKeys::new(Key::new([7; 16])).objects(&mut SoftwareAes::default())
+}
+fn veiled(chip: &Chip) -> Recorder {
+    let mut recorder = open(chip.clone());
+    let ecb = Ecb::new(chip.clone(), Region::at(RAM, 12)).unwrap();
+    recorder.set_veil(Veil::new(keys(), ecb));
+    recorder
+}
+/// What a host makes of what `recorder` hands out, and whether its tag is right.
+fn opened(recorder: &Recorder) -> Vec<u8> {
+    let (info, aes) = (recorder.info(), &mut SoftwareAes::default());
+    let mut all = all_of(recorder).unwrap();
+    keys().apply(aes, &info.digest, 0, &mut all);
+    assert!(keys().is_whole(aes, &info.digest, &all));
+    all
+}
+
+#[test]
+fn a_node_with_keys_hands_out_nothing_plain() {
+    let chip = Chip::new();
+    let mut recorder = veiled(&chip);
+    for (of, len) in [(1, 0), (2, 1), (3, 9_001), (4, 16), (5, 4_064)] {
+        record(&mut recorder, of, len).unwrap();
+        assert_eq!(opened(&recorder), bytes(of, len));
+        recorder = veiled(&chip);
+        assert_eq!(opened(&recorder), bytes(of, len), "after a restart");
+        assert_eq!(recorder.lend().info(), ObjectInfo::NONE, "for sessions");
+    }
+    // In flash it is as ever: a mote gets keys, and loses them, with what it has recorded.
+    assert_eq!(all_of(&open(chip)), Some(bytes(5, 4_064)));
+}
+
+#[test]
+fn what_was_encrypted_ahead_is_what_is_read() {
+    let chip = Chip::new();
+    let mut recorder = veiled(&chip);
+    record(&mut recorder, 3, 1_000).unwrap();
+    let all = all_of(&recorder).unwrap();
+    let blocks = || {
+        let log = std::mem::take(&mut chip.0.borrow_mut().log);
+        log.iter().filter(|(at, _)| *at == ecb::STARTECB).count()
+    };
+    for (ahead, at, len) in [
+        ((121, 121), 121, 121),
+        ((121, 121), 121, 60),
+        ((242, 121), 121, 121),
+        ((968, 121), 968, 121),
+        ((990, 500), 980, 121),
+        ((5_000, 121), 5_000, 121),
+    ] {
+        recorder.encrypt_ahead(ahead);
+        blocks();
+        let mut read = vec![9; len];
+        recorder.read(at as u32, &mut read);
+        let is_ready = ahead.0 == at as u32;
+        assert_eq!(blocks() == 0, is_ready, "{at}");
+        let mut expected = all[at.min(1_000)..(at + len).min(1_000)].to_vec();
+        expected.resize(len, 0);
+        assert_eq!(read, expected, "{at}");
+    }
+    // Another recording's bytes are others.
+    recorder.encrypt_ahead((0, 121));
+    record(&mut recorder, 4, 1_000).unwrap();
+    assert_eq!(opened(&recorder), bytes(4, 1_000));
 }

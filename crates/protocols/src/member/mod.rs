@@ -6,6 +6,7 @@
 //! [`PATIENCE`] goes back. Not owned: the transport ([`crate::rcrt`]), what is above it ([`Seat`]). Tests:
 //! `crates/simnet/tests/all/member.rs`.
 
+mod given;
 mod seat;
 
 pub use seat::{Packets, Seat, FLOW};
@@ -16,16 +17,18 @@ use crate::line::station::{Event, NotBegun};
 use crate::mote::{self, Mote, Mustered};
 use crate::object::ObjectStore;
 use crate::rcrt::Send;
+use crate::seals::{Guard, Unsealed};
 use crate::stack::{self, Node, Open, Queue};
 use crate::tree::{Role, Routing};
 use core::fmt;
 use thalweg_engine::{
     Ability, BoardTiming, Engine, Hear, OpId, RadioEvent, RadioId, RadioOp, Request, Wants,
 };
-use thalweg_units::{BatteryLevel, Channel, Duration, Instant, NodeId, Restarts};
+use thalweg_units::{Channel, Duration, Instant, NodeId};
 use thalweg_wire::muster::{Muster, MAX_SOURCES};
 use thalweg_wire::rcrt::Rate;
 use thalweg_wire::rouse::Rouse;
+use thalweg_wire::seal::frame::Sealing;
 use thalweg_wire::{flood, FrameBuf};
 
 /// The name of the operations of this layer.
@@ -100,8 +103,14 @@ struct Running<T: stack::Upper<Event: fmt::Debug>> {
 
 /// The node. `S` holds its objects, `T` is above the stack; `NEIGHBOURS` and `NODES` as of [`Mote`].
 #[derive(Debug)]
-pub struct Member<S: ObjectStore, T: Seat<S>, const NEIGHBOURS: usize, const NODES: usize> {
-    mote: Mote<S, NEIGHBOURS, NODES>,
+pub struct Member<
+    S: ObjectStore,
+    T: Seat<S>,
+    const NEIGHBOURS: usize,
+    const NODES: usize,
+    G: Guard = Unsealed,
+> {
+    mote: Mote<S, NEIGHBOURS, NODES, G>,
     channel: Channel,
     running: Option<Running<T>>,
     next: Option<Next>,
@@ -117,8 +126,21 @@ impl<S: ObjectStore, T: Seat<S>, const NEIGHBOURS: usize, const NODES: usize>
     /// Node `id`, as [`Mote::new`]. Sessions are on the channel of floods.
     #[inline]
     pub fn new(id: NodeId, config: floodnet::Config, timing: BoardTiming, store: S) -> Self {
+        Self::unguarded(id, config, timing, store)
+    }
+}
+
+impl<S: ObjectStore, T: Seat<S>, const NEIGHBOURS: usize, const NODES: usize, G: Guard>
+    Member<S, T, NEIGHBOURS, NODES, G>
+{
+    /// The same, as [`Mote::unguarded`]. A node that gets seals takes part in no session.
+    #[inline]
+    pub fn unguarded(id: NodeId, config: floodnet::Config, timing: BoardTiming, store: S) -> Self
+    where
+        G: Default,
+    {
         Self {
-            mote: Mote::new(id, config, timing, store),
+            mote: Mote::unguarded(id, config, timing, store),
             channel: config.glossy.channel,
             running: None,
             next: None,
@@ -126,22 +148,6 @@ impl<S: ObjectStore, T: Seat<S>, const NEIGHBOURS: usize, const NODES: usize>
             clearing: None,
             answer: None,
         }
-    }
-    /// As [`Mote::set_idled`].
-    pub const fn set_idled(&mut self) {
-        self.mote.set_idled();
-    }
-    /// Where the objects are.
-    pub fn store_mut(&mut self) -> &mut S {
-        self.mote.store_mut()
-    }
-    /// As [`Mote::set_battery`].
-    pub const fn set_battery(&mut self, level: BatteryLevel) {
-        self.mote.set_battery(level);
-    }
-    /// As [`Mote::set_restarts`].
-    pub const fn set_restarts(&mut self, restarts: Restarts) {
-        self.mote.set_restarts(restarts);
     }
     /// Whether a session runs here, or is about to.
     pub const fn has_session(&self) -> bool {
@@ -166,8 +172,15 @@ impl<S: ObjectStore, T: Seat<S>, const NEIGHBOURS: usize, const NODES: usize>
     fn begin(&mut self, now: Instant, sources: FrameBuf) {
         self.leave(now);
         self.mote.handle_command(now, mote::Command::Stop);
-        if sources.is_empty() || sources.len() > 4 * MAX_SOURCES {
-            self.answer = Some(Err(NotBegun::TooMany));
+        let refused = match self.mote.guard().sealing() {
+            // Musters have no seal, so no node would come.
+            Sealing::Sealed => Some(NotBegun::NotCarried),
+            Sealing::Open if sources.is_empty() => Some(NotBegun::TooMany),
+            Sealing::Open if sources.len() > 4 * MAX_SOURCES => Some(NotBegun::TooMany),
+            Sealing::Open => None,
+        };
+        if let Some(why) = refused {
+            self.answer = Some(Err(why));
             return;
         }
         self.mustering = Mustering::Begin;
@@ -264,8 +277,8 @@ fn is_motes(mpdu: &[u8]) -> bool {
     Rouse::parse(mpdu).is_ok() || flood::Repr::parse(mpdu).is_ok()
 }
 
-impl<S: ObjectStore, T: Seat<S>, const NEIGHBOURS: usize, const NODES: usize> Engine
-    for Member<S, T, NEIGHBOURS, NODES>
+impl<S: ObjectStore, T: Seat<S>, const NEIGHBOURS: usize, const NODES: usize, G: Guard> Engine
+    for Member<S, T, NEIGHBOURS, NODES, G>
 {
     type Command = Command<NODES>;
     type Event = Event;

@@ -11,6 +11,7 @@ mod below;
 mod cold_start;
 mod company;
 mod event;
+mod guard;
 pub mod host;
 mod idle;
 mod muster;
@@ -36,7 +37,7 @@ use crate::object::ObjectStore;
 use crate::pipeline::{self, Pipeline};
 use crate::ring::Fifo;
 use crate::rouse::{self, Train};
-use crate::seals::{Guard, Kept, Unsealed};
+use crate::seals::{Guard, Unsealed};
 use crate::timer::sooner;
 use core::mem;
 use rendezvous::{Listening, Schedule, Which};
@@ -161,11 +162,28 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize, G: Guard>
     where
         G: Clone,
     {
+        Self::with_guards((id, [guard.clone(), guard]), config, timing, store)
+    }
+    /// The same of one that may get seals by [`Self::set_guard`].
+    #[inline]
+    pub fn unguarded(id: NodeId, config: floodnet::Config, timing: BoardTiming, store: S) -> Self
+    where
+        G: Default,
+    {
+        Self::with_guards((id, [G::default(), G::default()]), config, timing, store)
+    }
+    #[inline]
+    fn with_guards(
+        (id, [floods, pipeline]): (NodeId, [G; 2]),
+        config: floodnet::Config,
+        timing: BoardTiming,
+        store: S,
+    ) -> Self {
         Self {
             id,
             config,
-            floods: Floodnet::guarded(id, config, timing, guard.clone()),
-            pipeline: Pipeline::guarded(store, guard),
+            floods: Floodnet::guarded(id, config, timing, floods),
+            pipeline: Pipeline::guarded(store, pipeline),
             assembler: Assembler::EMPTY,
             duty: Duty::Floods,
             schedule: None,
@@ -191,15 +209,9 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize, G: Guard>
     pub const fn pipeline(&self) -> &Pipeline<S, AnyAdaptation, G> {
         &self.pipeline
     }
-    /// Its seals: what they keep must be in flash before a flood is acted on.
-    pub const fn guard(&self) -> &G {
-        self.floods.guard()
-    }
-    /// This node has restarted: it acts on no flood that it may have acted on before.
-    pub fn restore(&mut self, kept: Kept) {
-        if let Some(seals) = self.floods.guard_mut().seals() {
-            seals.restore(kept);
-        }
+    /// As [`Pipeline::upcoming`].
+    pub fn upcoming(&self) -> Option<(u32, usize)> {
+        self.pipeline.upcoming()
     }
     /// Where the objects are.
     pub fn store_mut(&mut self) -> &mut S {

@@ -14,6 +14,7 @@ use thalweg_wire::hop::{self, HopRoute};
 use thalweg_wire::phy::{self, SFD_OFFSET};
 use thalweg_wire::pipeline::{Group, Tag};
 use thalweg_wire::route::{Control, Hopping, Probe, Role, Route, Scheme};
+use thalweg_wire::seal::frame::Sealing;
 
 /// The setup of `node` for `route`, which begins at `start` of its clock, on boards of `timing`; `None` if it is not
 /// part of the route.
@@ -23,10 +24,19 @@ pub fn setup(
     start: Instant,
     timing: &BoardTiming,
 ) -> Option<Setup<AnyAdaptation>> {
+    setup_with((route, node), start, (timing, 0))
+}
+
+/// The same where a MIC takes `mic_symbols`.
+pub(super) fn setup_with(
+    (route, node): (&Route, NodeId),
+    start: Instant,
+    (timing, mic_symbols): (&BoardTiming, u8),
+) -> Option<Setup<AnyAdaptation>> {
     let role = route.role_of(node)?;
     let channels = route.channels;
     let mut session = session(route, role, start);
-    let cadence = Cadence::new(&session, timing);
+    let cadence = cadence((route, &session), timing, mic_symbols);
     let beat = cadence.beat(&session);
     if route.scheme == Scheme::Thalweg {
         let deadline = session.policy.deadline;
@@ -115,11 +125,22 @@ pub(super) fn hop_setup(
 const SLACK: Duration = Duration::from_millis(1);
 
 /// When something may have to follow a transfer over `route` on boards of `timing`, if its protocol says so.
-pub(super) fn follow_ups(route: &Route, timing: &BoardTiming) -> Option<FollowUps> {
+pub(super) fn follow_ups(
+    route: &Route,
+    (timing, mic_symbols): (&BoardTiming, u8),
+) -> Option<FollowUps> {
     let session = session(route, Role::Destination, Instant::ZERO);
-    let cadence = Cadence::new(&session, timing);
+    let cadence = cadence((route, &session), timing, mic_symbols);
     let is_ours = route.scheme == Scheme::Thalweg;
     is_ours.then(|| thalweg::follow_ups(route, &session, &cadence))
+}
+
+/// The slots of `session`, which is over `route`; those of one without seals have no MICs.
+fn cadence((route, session): (&Route, &Session), timing: &BoardTiming, mic_symbols: u8) -> Cadence {
+    Cadence::new(session, timing).with_mics(match route.sealing {
+        Sealing::Open => 0,
+        Sealing::Sealed => mic_symbols,
+    })
 }
 
 /// The session of the node in `role`. How long Thalweg's nodes wait follows from the schedule, which follows from this.

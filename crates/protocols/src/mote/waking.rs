@@ -4,13 +4,13 @@
 //! node's clock. Tests: `tests/`.
 
 use super::rendezvous::{RendezvousTimes, Schedule};
-use super::setup::{first_frame, follow_ups, handover, hop_setup, setup, AnyAdaptation};
+use super::setup::{first_frame, follow_ups, handover, hop_setup, setup_with, AnyAdaptation};
 use super::{Duty, Event, Mote, Refused, Work};
 use crate::floodnet;
 use crate::glossy::{flood_spacing, flood_time, Insistence};
 use crate::object::ObjectStore;
 use crate::pipeline::Setup;
-use crate::seals::Guard;
+use crate::seals::{Guard, Hardware as _};
 use thalweg_engine::{Engine, RadioEvent, When};
 use thalweg_units::{Duration, Instant, NodeId};
 use thalweg_wire::flood::HEADER_BYTES;
@@ -203,7 +203,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize, G: Guard>
         first: Instant,
         start: Instant,
     ) -> RendezvousTimes {
-        let follow_ups = follow_ups(route, self.floods.timing());
+        let follow_ups = follow_ups(route, (self.floods.timing(), G::Cipher::MIC_SYMBOLS));
         RendezvousTimes::new(first, route.phase, start, follow_ups)
     }
 
@@ -216,7 +216,11 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize, G: Guard>
         rendezvous: Option<RendezvousTimes>,
     ) -> Call {
         Call {
-            setup: setup(route, self.id, start, self.floods.timing()),
+            setup: setup_with(
+                (route, self.id),
+                start,
+                (self.floods.timing(), G::Cipher::MIC_SYMBOLS),
+            ),
             start,
             deadline_s: route.deadline_s,
             further,

@@ -11,7 +11,7 @@ use super::adaptation::Beat;
 use super::session::{Lengths, Session, MIN_NACK_BODY};
 use thalweg_engine::{BoardTiming, Passing};
 use thalweg_units::Duration;
-use thalweg_wire::phy::{air_time, SFD_OFFSET};
+use thalweg_wire::phy::{air_time, SFD_OFFSET, SYMBOL};
 use thalweg_wire::pipeline::{NACK_BODY_BYTES, REQUEST_BODY_BYTES};
 use thalweg_wire::route::Groups;
 
@@ -29,6 +29,8 @@ pub struct Cadence {
     ahead: Duration,
     /// Of packets that wait in relays for the next one.
     held: Option<Held>,
+    /// How much longer the gap is for requests and NACKs, in symbols: a MIC is checked, or made, meanwhile.
+    mic_symbols: u8,
     /// Bytes of a data frame.
     data_bytes: u8,
     /// Bytes of a request.
@@ -39,10 +41,7 @@ pub struct Cadence {
     min_nack_bytes: u8,
     /// Bytes of a NACK before its vector.
     nack_fixed_bytes: u8,
-    /// s.
-    stride: u8,
-    /// c.
-    copies: u8,
+    groups: Groups,
 }
 
 /// What differs where each packet waits in relays until the next has come in.
@@ -107,6 +106,7 @@ impl Cadence {
         Self {
             hops,
             gap: copied.forth,
+            mic_symbols: 0,
             back,
             alone,
             // Half way between the last byte before and the latest moment to retune.
@@ -117,22 +117,31 @@ impl Cadence {
             max_nack_bytes: max_nack_bytes as u8,
             min_nack_bytes: at_least(nack_fixed_bytes) as u8,
             nack_fixed_bytes: nack_fixed_bytes as u8,
-            stride: match session.groups {
-                Groups::One if hops > 1 => 2,
-                Groups::One | Groups::Two => 1,
-            },
-            copies: if session.groups == Groups::One { 1 } else { 2 },
+            groups: session.groups,
+        }
+    }
+    /// The same where requests and NACKs have MICs, over which a node takes so many symbols.
+    #[must_use]
+    pub const fn with_mics(mut self, symbols: u8) -> Self {
+        self.mic_symbols = symbols;
+        self
+    }
+    /// s.
+    const fn stride(&self) -> u8 {
+        match self.groups {
+            Groups::One if self.hops > 1 => 2,
+            Groups::One | Groups::Two => 1,
         }
     }
 
-    /// The slot of a frame of `mpdu_bytes` that is copied: air time and the pause before it goes on.
+    /// The slot of a request or NACK of `mpdu_bytes` that is copied: air time and the pause before it goes on.
     pub fn slot(&self, mpdu_bytes: usize) -> Duration {
-        air_time(mpdu_bytes) + self.gap
+        air_time(mpdu_bytes) + self.control_gap()
     }
     /// From one copied frame of `mpdu_bytes` to the next of the same sender.
     fn period(&self, mpdu_bytes: usize) -> Duration {
         let air = air_time(mpdu_bytes);
-        match self.stride {
+        match self.stride() {
             1 => air + self.alone,
             _ => air * 2 + self.gap + self.back,
         }
@@ -150,12 +159,14 @@ impl Cadence {
     /// they keep: H tau_n + (c - 1) s tau_n + gap.
     pub fn pause(&self) -> Duration {
         let bytes = self.nack_bytes(0);
-        let copies = u64::from(self.copies.saturating_sub(1));
-        self.slot(bytes) * u64::from(self.hops) + self.nack_period(bytes) * copies + self.gap
+        let copies = u64::from(self.copies().saturating_sub(1));
+        self.slot(bytes) * u64::from(self.hops)
+            + self.nack_period(bytes) * copies
+            + self.control_gap()
     }
     /// T_c (P3, section IV-B: a pipeline cycle).
     pub fn cycle(&self) -> Duration {
-        self.slot(self.data_bytes())
+        air_time(self.data_bytes()) + self.gap
     }
     /// tau_r.
     pub fn request_slot(&self) -> Duration {
@@ -177,9 +188,17 @@ impl Cadence {
     pub const fn gap(&self) -> Duration {
         self.gap
     }
+    /// The same of a NACK.
+    pub fn control_gap(&self) -> Duration {
+        self.gap + self.mic_time()
+    }
+    fn mic_time(&self) -> Duration {
+        SYMBOL * u64::from(self.mic_symbols)
+    }
     /// The same of a request.
     pub fn request_gap(&self) -> Duration {
-        self.held.map_or(self.gap, |held| held.request_gap)
+        self.held
+            .map_or(self.control_gap(), |held| held.request_gap)
     }
     /// From a request's SFD at a relay to its SFD at the next stage.
     fn request_hop(&self) -> Duration {
@@ -191,7 +210,10 @@ impl Cadence {
     }
     /// c.
     pub const fn copies(&self) -> u8 {
-        self.copies
+        match self.groups {
+            Groups::One => 1,
+            Groups::Two => 2,
+        }
     }
     /// From one data frame to the next of the same sender: s T_c where slots are alike.
     pub fn data_period(&self) -> Duration {
@@ -200,14 +222,14 @@ impl Cadence {
     }
     /// From one data frame to the next that a relay forwards: two slots with one group and with two.
     pub fn relay_period(&self) -> Duration {
-        match self.stride {
+        match self.stride() {
             1 => self.cycle() * 2,
             _ => self.data_period(),
         }
     }
     /// From one NACK frame to the next, where frames have `mpdu_bytes`: s tau_n where slots are alike.
     pub fn nack_period(&self, mpdu_bytes: usize) -> Duration {
-        self.period(mpdu_bytes)
+        self.period(mpdu_bytes) + self.mic_time()
     }
 
     /// How much later than the next data frame a request begins so that it never catches up with
@@ -219,7 +241,7 @@ impl Cadence {
             return held.shorter_by;
         }
         let catch_up = self.cycle().saturating_sub(self.request_slot());
-        catch_up * u64::from(self.hops.saturating_sub(self.stride))
+        catch_up * u64::from(self.hops.saturating_sub(self.stride()))
     }
 
     /// The NACKs of a transfer of `packets`.
@@ -247,7 +269,7 @@ impl Cadence {
     fn answer_of(&self, packets: u16, segments: u16) -> Duration {
         let shape = self.nack_shape(packets);
         let nack_bytes = self.nack_bytes(shape.vector_bytes);
-        let (hops, copies) = (u64::from(self.hops), u64::from(self.copies));
+        let (hops, copies) = (u64::from(self.hops), u64::from(self.copies()));
         let frames = u64::from(segments) * copies;
         self.request_hop() * (hops - 1)
             + self.request_slot() * copies
@@ -264,7 +286,7 @@ impl Cadence {
     }
     /// The same of the source's release, which it sends instead: to when stage `away` has sent on its last copy.
     pub fn released_after(&self, mpdu_bytes: usize, away: u8, following: u8) -> Duration {
-        let copies = u64::from(self.copies);
+        let copies = u64::from(self.copies());
         self.round_after(mpdu_bytes, away, following, 1)
             + self.request_hop() * u64::from(away.max(1) - 1)
             + self.request_slot() * (copies + 1)
@@ -280,13 +302,13 @@ impl Cadence {
 
     /// From the SFD of the source's release to the end of the slot of its last copy at the destination.
     pub fn release(&self) -> Duration {
-        let (hops, copies) = (u64::from(self.hops), u64::from(self.copies));
+        let (hops, copies) = (u64::from(self.hops), u64::from(self.copies()));
         self.request_hop() * (hops - 1) + self.request_slot() * copies
     }
     /// From the last data frame's SFD of a round to the first of the next, where the first NACK
     /// frames are heard and `nack_bytes` long in `frames` frames.
     pub fn exchange(&self, nack_bytes: usize, frames: u64) -> Duration {
-        let (hops, copies) = (u64::from(self.hops), u64::from(self.copies));
+        let (hops, copies) = (u64::from(self.hops), u64::from(self.copies()));
         self.data_period()
             + self.request_delay()
             + self.request_hop() * (hops - 1)

@@ -268,9 +268,12 @@ impl Relay {
         let (towards, gap) = match head.kind {
             Kind::Data => (self.stage + 1, cx.cadence.gap()),
             Kind::Request => (self.stage + 1, cx.cadence.request_gap()),
-            Kind::Nack => (self.stage - 1, cx.cadence.gap()),
+            Kind::Nack => (self.stage - 1, cx.cadence.control_gap()),
         };
-        let next = sfd + cx.cadence.slot(mpdu.len());
+        let next = match head.kind {
+            Kind::Data => sfd + cx.cadence.cycle(),
+            Kind::Request | Kind::Nack => sfd + cx.cadence.slot(mpdu.len()),
+        };
         let channel = cx.adaptation.channel(towards, next);
         if self.kept.is_some() && head.kind == Kind::Nack {
             let brief = Brief::of(mpdu);

@@ -5,10 +5,11 @@
 //! them. So after a NACK of which a part was lost, a round sends what is known, and the destination reports the rest.
 
 use super::air::TxAnswer;
-use super::context::{Context, Flow, Held, Key, Which};
+use super::context::{Context, Flow, Held, Key, Packets, Which};
 use super::events::{End, Event};
 use super::pauses::Pauses;
 use super::session::{GiveUp, Retry, SetupError};
+use super::{Active, Pipeline, State};
 use crate::object::ObjectInfo;
 use crate::timer::sooner;
 use core::ops::ControlFlow::{Break, Continue};
@@ -127,6 +128,14 @@ impl Source {
             digest: object.digest,
             following: 0,
             purpose: Purpose::Report,
+        }
+    }
+
+    /// The packet that follows the one that is ordered, if one does in this round.
+    pub(super) fn upcoming(&self, unsent: &Packets) -> Option<u16> {
+        match self.doing {
+            Doing::Data { number } => unsent.first_from(number.saturating_add(1)),
+            _ => unsent.first_from(0),
         }
     }
 
@@ -446,5 +455,21 @@ impl Source {
             self.sfd = soon;
             self.begin_request(cx);
         }
+    }
+}
+
+impl<S, A, G> Pipeline<S, A, G> {
+    /// The bytes of the object that a source will read next, as far as it knows: from where on, and how many.
+    pub fn upcoming(&self) -> Option<(u32, usize)> {
+        let Some(Active::Pipeline { setup, state }) = &self.active else {
+            return None;
+        };
+        let State::Source(source) = state else {
+            return None;
+        };
+        let number = source.upcoming(&self.resources.packets)?;
+        let bytes = setup.session.payload.bytes();
+        let at = u32::from(number) * u32::from(bytes);
+        Some((setup.session.range.offset.saturating_add(at), bytes.into()))
     }
 }

@@ -2,66 +2,29 @@
 //!
 //! Owns: which floods a node acts on, and its own floods' numbers. A flood is relayed before anybody checks it. Invariants: no
 //! flood is acted on whose tag is wrong, or whose number is not above all that this node knows of its initiator; a
-//! restart forgets none of them, since [`Seals::kept`] is ahead of what was acted on; a node without numbers floods
-//! nothing. Tests: `tests.rs`, `../mote/tests/sealed.rs`.
+//! restart forgets none of them, since [`Seals::kept`] is ahead of what was acted on, and kept before it is ([`Hardware`]);
+//! a node without numbers floods nothing. Tests: `tests.rs`, `../mote/tests/sealed.rs`.
 
+mod guard;
 mod session;
 
+pub use guard::{Guard, Hardware, Unsealed};
 pub use session::{SessionSeal, SessionSeals};
 
 use thalweg_units::NodeId;
 use thalweg_wire::flood::{self, Kind};
 use thalweg_wire::hop;
-use thalweg_wire::seal::frame::{self, Sealing, MIC_BYTES};
+use thalweg_wire::seal::cmac::{MacKey as _, Prepared};
+use thalweg_wire::seal::frame::{self, MIC_BYTES};
 use thalweg_wire::seal::keys::Numbered;
 use thalweg_wire::seal::survey::{self, ReportKeys};
-use thalweg_wire::seal::{Cipher, GroupKeys, Key};
+use thalweg_wire::seal::{GroupKeys, Key};
 use thalweg_wire::{FrameBuf, WireError};
 
 /// How many base stations a node obeys: one more is not heard, since forgetting one would let its old floods in.
 pub const STATIONS: usize = 4;
 /// Flash is written this far ahead, so once in so many floods.
 const AHEAD: u32 = 32;
-
-/// Where an engine has its seals, if it has any.
-pub trait Guard {
-    /// The cipher that they use.
-    type Cipher: Cipher;
-    /// The seals; none in a network that is not secured.
-    fn seals(&mut self) -> Option<&mut Seals<Self::Cipher>>;
-    /// Whether there are any.
-    fn sealing(&self) -> Sealing;
-}
-
-/// No seals, for images that have no room for them: it takes none.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Unsealed;
-
-impl Cipher for Unsealed {
-    fn block(&mut self, _key: &Key, _block: &mut thalweg_wire::seal::Block) {}
-}
-impl Guard for Unsealed {
-    type Cipher = Self;
-    fn seals(&mut self) -> Option<&mut Seals<Self>> {
-        None
-    }
-    fn sealing(&self) -> Sealing {
-        Sealing::Open
-    }
-}
-
-impl<C: Cipher> Guard for Option<Seals<C>> {
-    type Cipher = C;
-    fn seals(&mut self) -> Option<&mut Seals<C>> {
-        self.as_mut()
-    }
-    fn sealing(&self) -> Sealing {
-        match self {
-            None => Sealing::Open,
-            Some(_) => Sealing::Sealed,
-        }
-    }
-}
 
 /// The highest number of a base station's floods that a node has acted on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,6 +39,38 @@ pub struct Heard {
 /// What outlives a restart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Kept([Option<Heard>; STATIONS]);
+
+impl Kept {
+    /// That floods of each of these base stations up to its highest number are old; of four stations, as no more are obeyed.
+    pub fn of(numbers: impl IntoIterator<Item = (NodeId, u32)>) -> Self {
+        let mut kept = Self::default();
+        for (station, number) in numbers {
+            let Some(place) = place_of(&mut kept.0, station) else {
+                continue;
+            };
+            let number = place.map_or(number, |heard| heard.number.max(number));
+            *place = Some(Heard {
+                station,
+                number,
+                written: number,
+            });
+        }
+        kept
+    }
+    /// Each base station, and the number up to which its floods are old.
+    pub fn numbers(&self) -> impl Iterator<Item = (NodeId, u32)> + '_ {
+        let of = |heard: &Heard| (heard.station, heard.number);
+        self.0.iter().flatten().map(of)
+    }
+}
+
+/// The place of `station`, or one for it.
+fn place_of(heard: &mut [Option<Heard>; STATIONS], station: NodeId) -> Option<&mut Option<Heard>> {
+    let known = |place: &Option<Heard>| place.is_some_and(|heard| heard.station == station);
+    let at = heard.iter().position(known);
+    let at = at.or_else(|| heard.iter().position(Option::is_none))?;
+    heard.get_mut(at)
+}
 
 /// Numbers of floods that a base station may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,12 +94,12 @@ pub struct Seals<C> {
     /// The same of the wake-up that it floods itself.
     own_call: Option<Numbered>,
     /// Of the transfer under way.
-    transfer: Option<Key>,
+    transfer: Option<Prepared>,
     /// The last survey that it took part in, and the key of that one's MICs.
     survey: Option<(Numbered, Key)>,
 }
 
-impl<C: Cipher> Seals<C> {
+impl<C: Hardware> Seals<C> {
     /// Those of a node with `group`'s keys, which keeps what is `kept` from before its start.
     pub fn new(mut cipher: C, group: GroupKeys, kept: Kept) -> Self {
         Self {
@@ -261,23 +256,23 @@ impl<C: Cipher> Seals<C> {
         let stream = &self.group.reports(&mut self.cipher, *of);
         ReportKeys { tag, stream }.open(&mut self.cipher, node, content)
     }
-    /// Notes a `number` of `station`, if it is above all before.
+    /// Notes a `number` of `station`, if it is above all before, and that outlives a restart.
     fn note(&mut self, station: NodeId, number: u32) -> bool {
-        let known = |place: &Option<Heard>| place.is_some_and(|heard| heard.station == station);
-        let place = match self.heard.iter().position(known) {
-            Some(at) => Some(at),
-            None => self.heard.iter().position(Option::is_none),
-        };
-        let Some(place) = place.and_then(|at| self.heard.get_mut(at)) else {
+        let Some(place) = place_of(&mut self.heard, station) else {
             return false;
         };
-        let before = place.filter(|heard| heard.number >= number);
-        if before.is_some() {
+        if place.is_some_and(|heard| heard.number >= number) {
             return false;
         }
         let written = match *place {
             Some(heard) if number <= heard.written => heard.written,
-            _ => number.saturating_add(AHEAD),
+            _ => {
+                let ahead = number.saturating_add(AHEAD);
+                if !self.cipher.keep(station, ahead) {
+                    return false;
+                }
+                ahead
+            }
         };
         *place = Some(Heard {
             station,
@@ -333,8 +328,8 @@ impl<C: Cipher> Seals<C> {
     pub fn begin(&mut self, called: Option<Numbered>) {
         self.called = called;
         let key = called.map(|(sink, number)| {
-            let group = &self.group;
-            group.transfer(&mut self.cipher, sink, number)
+            let key = self.group.transfer(&mut self.cipher, sink, number);
+            Prepared::new(&mut self.cipher, key)
         });
         self.transfer = key;
     }
@@ -355,7 +350,7 @@ pub trait ControlSeal {
     fn opened_hop<'m>(&mut self, mpdu: &'m [u8]) -> Option<&'m [u8]>;
 }
 
-impl<C: Cipher> ControlSeal for Seals<C> {
+impl<C: Hardware> ControlSeal for Seals<C> {
     fn mic(&mut self, mpdu: &[u8]) -> Option<[u8; MIC_BYTES as usize]> {
         let key = self.transfer.as_ref()?;
         frame::mic(&mut self.cipher, key, mpdu).ok()
@@ -369,17 +364,17 @@ impl<C: Cipher> ControlSeal for Seals<C> {
             return Err(WireError::Malformed);
         };
         if hop::Frame::is_call(frame) {
-            return frame::seal_call(&mut self.cipher, key, number, frame);
+            return frame::seal_call(&mut self.cipher, key.key(), number, frame);
         }
-        let mic = frame::hop_mic(&mut self.cipher, key, frame);
+        let mic = frame::hop_mic(&mut self.cipher, key.key(), frame);
         frame.append(&mic)
     }
     fn opened_hop<'m>(&mut self, mpdu: &'m [u8]) -> Option<&'m [u8]> {
         let key = self.transfer.as_ref()?;
         if hop::Frame::is_call(mpdu) {
-            return frame::is_call_right(&mut self.cipher, key, mpdu).then_some(mpdu);
+            return frame::is_call_right(&mut self.cipher, key.key(), mpdu).then_some(mpdu);
         }
-        frame::open_hop(&mut self.cipher, key, mpdu)
+        frame::open_hop(&mut self.cipher, key.key(), mpdu)
     }
 }
 

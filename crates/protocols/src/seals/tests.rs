@@ -5,6 +5,7 @@ extern crate std;
 use super::*;
 use std::format;
 use std::vec::Vec;
+use thalweg_wire::seal::frame::Sealing;
 use thalweg_wire::seal::{MasterKey, SoftwareAes};
 
 type Node = Seals<SoftwareAes>;
@@ -57,6 +58,39 @@ fn a_restart_lets_no_old_flood_in() {
         let far = floods(1, before + 2 + AHEAD, 1);
         assert!(again.obeys(id(1), &far[0]), "after {before}");
     }
+}
+
+/// Flash that takes no more: what is not kept is not acted on.
+#[derive(Default)]
+struct Full(SoftwareAes);
+
+impl thalweg_wire::seal::Cipher for Full {
+    fn block(&mut self, key: &Key, block: &mut thalweg_wire::seal::Block) {
+        self.0.block(key, block);
+    }
+}
+impl Hardware for Full {
+    const MIC_SYMBOLS: u8 = 0;
+
+    fn keep(&mut self, _station: NodeId, number: u32) -> bool {
+        number < 200
+    }
+}
+
+#[test]
+fn what_cannot_be_kept_is_not_acted_on() {
+    let mut node = Seals::new(Full::default(), group(1), Kept::default());
+    let ahead = 200 - AHEAD;
+    let sent = floods(1, ahead - 1, AHEAD as u16 + 2);
+    assert!(node.obeys(id(1), &sent[0]));
+    // As far as was kept, and no farther.
+    for flood in &sent[1..=AHEAD as usize] {
+        assert!(node.obeys(id(1), flood));
+    }
+    assert!(!node.obeys(id(1), &sent[AHEAD as usize + 1]));
+    let kept: Vec<_> = node.kept().numbers().collect();
+    assert_eq!(kept, [(id(1), 199)]);
+    assert_eq!(Kept::of(kept), node.kept());
 }
 
 #[test]

@@ -5,6 +5,7 @@
 //! queue for the line is bounded; the network waits for it, but with a line speed set, object bytes without room are
 //! refused. Not modelled: a processor that line and radio share. Tests: `tests/all/line/`.
 
+mod about;
 mod outbox;
 mod session;
 mod store;
@@ -16,23 +17,28 @@ use crate::battery::Powered;
 use crate::collect::Object;
 use crate::motes::{check_pipelines, flood_config, RunError};
 use crate::offers::{Change, Offers};
+use about::about;
 use outbox::Outbox;
 use session::Session;
 use std::io;
 use std::ops::ControlFlow::{Break, Continue};
+use std::sync::Arc;
 use std::time::{Duration as WallDuration, Instant as Wall};
 use store::StationStore;
 use thalweg_host::line::Stream;
 use thalweg_host::network::NetworkFault;
+use thalweg_host::security::NetworkKeys;
 use thalweg_host::transfer::pipeline::{Order, MAX_NODES};
 use thalweg_protocols::line::desk::{Desk, Wanted};
-use thalweg_protocols::line::station::{max_order_bytes, Event, Order as LineOrder};
+use thalweg_protocols::line::station::{max_order_bytes, Event, NotBegun, Order as LineOrder};
 use thalweg_protocols::mote::{Command, Mote};
+use thalweg_protocols::seals::Seals;
 use thalweg_sim::{Network, SimError};
 use thalweg_testbeds::Site;
 use thalweg_units::{Duration, Instant, NodeId, SimTime};
-use thalweg_wire::host::{About, Carries, LastWords, Limits, Name, MAX_STUFFED};
+use thalweg_wire::host::{About, MAX_STUFFED};
 use thalweg_wire::rcrt::Rate;
+use thalweg_wire::seal::SoftwareAes;
 
 /// Events that wait for the line; beyond, the network stands still.
 const QUEUE: usize = 4_096;
@@ -47,7 +53,7 @@ const BEHIND: WallDuration = WallDuration::from_millis(100);
 /// At most so much waits to be written, so that acknowledgements are fresh.
 const OUT: usize = 4 * MAX_STUFFED;
 
-type Node = Mote<StationStore, 160, MAX_NODES>;
+type Node = Mote<StationStore, 160, MAX_NODES, Option<Seals<SoftwareAes>>>;
 /// The most bytes of an order.
 const ORDER: usize = max_order_bytes(MAX_NODES);
 
@@ -81,6 +87,8 @@ pub struct Setup {
     pub room_bytes: u32,
     /// Different for each start.
     pub boot: u32,
+    /// The keys of its nodes, where the network is secured.
+    pub keys: Option<Arc<NetworkKeys>>,
 }
 
 /// A network and its base station.
@@ -101,6 +109,7 @@ pub struct BaseStation {
     offers: Offers,
     site: Site,
     session: Option<Session>,
+    is_secured: bool,
     out: Vec<u8>,
     /// When the line was paid for last, and bytes that it may take now.
     paid: Wall,
@@ -129,9 +138,10 @@ impl BaseStation {
                     Some(_) => setup.room_bytes as usize,
                     None => usize::MAX,
                 }),
-                false => StationStore::offering(),
+                false => StationStore::offering(setup.keys.as_ref().map(|keys| keys.proof(at.id))),
             };
-            Node::new(at.id, config, board.timing, store)
+            let seals = setup.keys.as_ref().map(|keys| keys.seals());
+            Node::guarded((at.id, seals), config, board.timing, store)
         });
         let engines = engines.collect();
         let boards = std::slice::from_ref(board);
@@ -154,6 +164,7 @@ impl BaseStation {
             offers: Offers::default(),
             site: site.clone(),
             session: None,
+            is_secured: setup.keys.is_some(),
             out: Vec::new(),
             paid: now,
             credit: 0.0,
@@ -341,7 +352,10 @@ impl BaseStation {
         self.carry_out(Command::Stop);
         let now = self.net.now();
         let here = (&self.site, self.about().node);
-        let begun = Session::begin(here, sources, &self.object, now);
+        let begun = match self.is_secured {
+            true => Err(NotBegun::NotCarried),
+            false => Session::begin(here, sources, &self.object, now),
+        };
         let event = match begun {
             Ok(session) => {
                 self.session = Some(session);
@@ -369,25 +383,5 @@ impl BaseStation {
             powered.measure(&mut self.net);
         }
         self.net.command(self.node, command);
-    }
-}
-
-/// What the base station `node` tells of itself on its line.
-fn about(site: &Site, setup: &Setup, node: NodeId) -> About {
-    let name: String = site.testbed.board_name.chars().take(<Name>::MAX).collect();
-    About {
-        boot: setup.boot,
-        node,
-        carries: match crate::convergecast::stack(&site.board) {
-            Ok(_) => Carries::PipelinesAndSessions,
-            Err(_) => Carries::Pipelines,
-        },
-        board: Name::new(&name).unwrap_or(Name::EMPTY),
-        limits: Limits {
-            nodes: MAX_NODES as u16,
-            order_bytes: ORDER as u16,
-            object_bytes: setup.room_bytes,
-        },
-        last_words: LastWords::EMPTY,
     }
 }

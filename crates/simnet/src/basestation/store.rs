@@ -2,7 +2,7 @@
 //! while there is room. Tests: at the end.
 
 use std::sync::Arc;
-use thalweg_host::object::Memory;
+use thalweg_host::object::{Memory, Proof};
 use thalweg_protocols::object::{NoRoom, ObjectInfo, ObjectStore};
 
 /// What the line is to carry of a transfer.
@@ -36,8 +36,9 @@ pub(super) enum StationStore {
 }
 
 impl StationStore {
-    pub(super) fn offering() -> Self {
-        Self::Offers(Memory::default())
+    /// Objects are offered with this `proof`, if there is one.
+    pub(super) fn offering(proof: Option<Proof>) -> Self {
+        Self::Offers(Memory::proving(proof.unwrap_or_default()))
     }
     /// Offers `object` from now on; nothing where it is none, or at the base station.
     pub(super) fn offers(&mut self, object: Option<Arc<[u8]>>) {

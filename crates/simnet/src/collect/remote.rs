@@ -6,12 +6,14 @@ use crate::motes::description;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use thalweg_host::collector::{
-    Collector, FetchRequest, LineLoss, Patience, Report, Search, TransferEnd, TransferObserver,
+    Collector, Description, FetchRequest, LineLoss, Patience, Report, Search, TransferEnd,
+    TransferObserver,
 };
 use thalweg_host::job::Progress;
 use thalweg_host::link_state::{LinkState, PlanRequest};
 use thalweg_host::network::Network;
 use thalweg_host::recovery::Sought;
+use thalweg_host::security::NetworkKeys;
 use thalweg_host::segments::Assembly;
 use thalweg_host::survey::{SurveyCost, SurveyOutcome};
 use thalweg_host::transfer::pipeline::{Order, TransferTerms};
@@ -30,7 +32,7 @@ pub struct Remote<'a, N> {
 
 impl<'a, N: Network<Order = Order, Event = Event>> Remote<'a, N> {
     /// Has base station `sink` of `network` survey the nodes that `site` names, for `request`. It is made again for silent
-    /// nodes, with so much patience, unless there is a route and all others have reported: a planner that picks the source
+    /// nodes, which have these `keys`, with so much patience, unless there is a route and all others have reported: a planner that picks the source
     /// has a second survey, whose floods go farther. Transfers are numbered after
     /// `transfers`: nodes remember numbers for a while.
     ///
@@ -38,13 +40,16 @@ impl<'a, N: Network<Order = Order, Event = Event>> Remote<'a, N> {
     /// [`CollectError`].
     pub fn survey(
         network: &'a mut N,
-        site: &Site,
+        (site, keys): (&Site, Option<Arc<NetworkKeys>>),
         (sink, request, patience): (NodeId, &PlanRequest, Patience),
         channels: Option<&[Channel]>,
         transfers: u16,
         observer: ProgressObserver<'_>,
     ) -> Result<Self, CollectError> {
-        let description = description(site, sink, channels);
+        let description = Description {
+            keys,
+            ..description(site, sink, channels)
+        };
         description.place.check_channels(channels)?;
         description.place.index_of(sink)?;
         let mut collector = Collector::new(description, transfers, LineLoss::Waits);

@@ -57,7 +57,7 @@ impl Collection {
     ) -> Result<Report, GatherError> {
         self.request.check()?;
         if testbed.sealing == Sealing::Sealed {
-            return Err(GatherError::NoKeys);
+            return Err(GatherError::NotSealedYet);
         }
         let sink = line.station().map_or(testbed.sink, |about| about.node);
         for source in self.request.nodes() {

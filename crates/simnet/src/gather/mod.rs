@@ -64,8 +64,8 @@ pub enum GatherError {
     #[error("the network is secured, and rcrt-published is not sealed")]
     NotSealed,
     /// The network is secured, and behind a line.
-    #[error("security: base stations behind a port have no keys yet; simulated networks have")]
-    NoKeys,
+    #[error("security: sessions behind a port are not sealed yet; thalweg and hop-by-hop are")]
+    NotSealedYet,
     /// It does not fit this network.
     #[error(transparent)]
     Collect(#[from] CollectError),
@@ -81,7 +81,9 @@ impl GatherError {
     /// Whether the input is to blame, not the run.
     pub const fn is_input(&self) -> bool {
         match self {
-            Self::SessionRequest(_) | Self::Payload(_) | Self::NotSealed | Self::NoKeys => true,
+            Self::SessionRequest(_) | Self::Payload(_) | Self::NotSealed | Self::NotSealedYet => {
+                true
+            }
             Self::Collect(error) => error.is_input(),
             Self::Run(_) | Self::Session(_) => false,
         }

@@ -3,12 +3,15 @@
 //! Nodes, board and channels are a testbed's; the base station's greeting says which node it is. Time base: real time
 //! since the line was opened. Tests: `crates/cli/tests/all/gateway/`.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use thalweg_host::collector::Description;
 use thalweg_host::connector::{Connector, Facts, Sessions, Spending, Tree};
 use thalweg_host::job::Failure;
 use thalweg_host::line::{LineError, LineNetwork, Open};
 use thalweg_host::network::NetworkFault;
+use thalweg_host::security::NetworkKeys;
 use thalweg_host::transfer::session::SessionRequest;
 use thalweg_testbeds::Site;
 use thalweg_units::NodeId;
@@ -26,6 +29,7 @@ pub struct Behind<O> {
     sink: NodeId,
     carries: Carries,
     bytes: u32,
+    keys: Option<Arc<NetworkKeys>>,
     /// The line, until the daemon takes it.
     network: Option<LineNetwork>,
 }
@@ -53,8 +57,14 @@ impl<O: Open + Clone + Send + 'static> Behind<O> {
             sink,
             carries: station.map_or(Carries::PipelinesAndSessions, |about| about.carries),
             bytes,
+            keys: None,
             network,
         })
+    }
+    /// The same where the nodes have these keys.
+    #[must_use]
+    pub fn keyed(self, keys: Option<Arc<NetworkKeys>>) -> Self {
+        Self { keys, ..self }
     }
 
     fn greeted(address: &O) -> Result<LineNetwork, LineError> {
@@ -69,11 +79,17 @@ impl<O: Open + Clone + Send + 'static> Connector for Behind<O> {
         let testbed = &self.site.testbed;
         let (name, nodes) = (&testbed.name, testbed.len());
         Facts {
-            network: description(&self.site, self.sink, None),
+            network: Description {
+                keys: self.keys.clone(),
+                ..description(&self.site, self.sink, None)
+            },
             usual_bytes: u64::from(self.bytes),
             about: format!("{name}, {nodes} nodes behind {}", self.address.address()),
             // One that was absent at the start says so in its greeting.
             sessions: match self.carries {
+                _ if self.keys.is_some() => Sessions::Lacking(
+                    "sessions are not sealed behind a port yet, and the network is secured",
+                ),
                 Carries::Pipelines => Sessions::Lacking(
                     "the base station's firmware carries no sessions: pipelines and surveys alone",
                 ),

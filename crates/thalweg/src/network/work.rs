@@ -8,6 +8,7 @@ use thalweg_host::collector::Report as PipelineReport;
 use thalweg_host::job::Progress;
 use thalweg_host::link_state::{LinkState, PlanRequest, PlanSummary};
 use thalweg_host::registry::{Family, Hardware, Pipelined};
+use thalweg_host::security::{Security, WithNumbers};
 use thalweg_host::survey::SurveyCost;
 use thalweg_host::transfer::pipeline::{Order, TransferTerms};
 use thalweg_planner::Plan;
@@ -222,7 +223,7 @@ impl Network {
     }
 
     /// The same job in a network behind base station `sink`: survey, plan, fetch. Transfers are
-    /// numbered after `transfers`.
+    /// numbered after `transfers`; where the network is secured, its keys and numbers are `security`'s.
     ///
     /// # Errors
     /// [`Error`] where there is nothing to report.
@@ -230,18 +231,35 @@ impl Network {
         &self,
         network: &mut N,
         (sink, transfers): (NodeId, u16),
+        security: Option<&Security>,
         observer: ProgressObserver<'_>,
     ) -> Result<PipelineReport, Error> {
         let protocol = self.pipeline("port")?;
         let (request, site) = (self.request()?, self.site()?);
-        if site.sealing() == Sealing::Sealed {
+        let keys = security.map(|security| security.keys.clone());
+        if (site.sealing() == Sealing::Sealed) != keys.is_some() {
             let why =
-                "security: base stations behind a port have no keys yet; simulated networks have";
+                "security: a secured network behind a port needs its keys, and no other has any";
             return Err(Error::Input(why.to_owned()));
         }
+        if keys.is_some() && !protocol.is_sealed() {
+            let why = format!(
+                "security: {} is not sealed; thalweg and hop-by-hop are",
+                protocol.name
+            );
+            return Err(Error::Input(why));
+        }
+        let network = &mut WithNumbers { network, security };
         let (planned, patience) = (request.plan_request(protocol), request.patience);
         let (wanted, channels) = ((sink, &planned, patience), request.channels.as_deref());
-        let mut remote = Remote::survey(network, &site, wanted, channels, transfers, observer)?;
+        let mut remote = Remote::survey(
+            network,
+            (&site, keys),
+            wanted,
+            channels,
+            transfers,
+            observer,
+        )?;
         Ok(remote.fetch((&planned, patience), observer)?)
     }
 }

@@ -1,61 +1,138 @@
 //! AES-CMAC (RFC 4493): a tag over bytes, which need not lie together. Tests: at the end.
 
 use super::{Block, Cipher, Key, BLOCK_BYTES};
+use core::fmt;
 use zeroize::Zeroize;
 
 /// What the left-most bit of a doubled block turns into (RFC 4493, section 2.3).
 const R_B: u8 = 0x87;
 
+/// A key of tags.
+pub trait MacKey {
+    /// The key.
+    fn key(&self) -> &Key;
+    /// What its cipher makes of zeros (RFC 4493, section 2.3: L).
+    fn of_zeros(&self, cipher: &mut (impl Cipher + ?Sized)) -> Block;
+}
+
+impl MacKey for Key {
+    fn key(&self) -> &Key {
+        self
+    }
+    fn of_zeros(&self, cipher: &mut (impl Cipher + ?Sized)) -> Block {
+        let mut block = [0; BLOCK_BYTES];
+        cipher.block(self, &mut block);
+        block
+    }
+}
+
+/// A key for many short tags, each of which takes a block of the cipher less than with the key alone.
+#[derive(Clone)]
+pub struct Prepared {
+    key: Key,
+    of_zeros: Key,
+}
+
+impl Prepared {
+    /// `key`, prepared.
+    pub fn new(cipher: &mut (impl Cipher + ?Sized), key: Key) -> Self {
+        let of_zeros = Key::new(key.of_zeros(cipher));
+        Self { key, of_zeros }
+    }
+}
+
+impl fmt::Debug for Prepared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.key.fmt(f)
+    }
+}
+
+impl MacKey for Prepared {
+    fn key(&self) -> &Key {
+        &self.key
+    }
+    fn of_zeros(&self, _cipher: &mut (impl Cipher + ?Sized)) -> Block {
+        *self.of_zeros.expose()
+    }
+}
+
+/// A tag that is being computed, over bytes that come one after the other. All calls are to have one key.
+#[derive(Clone, Default)]
+pub struct Mac {
+    state: Block,
+    /// The last bytes, which are treated by themselves, and how many they are.
+    last: Block,
+    filled: usize,
+}
+
+impl fmt::Debug for Mac {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Mac(..)")
+    }
+}
+
+impl Mac {
+    /// Adds `bytes`.
+    pub fn update(&mut self, cipher: &mut (impl Cipher + ?Sized), key: &Key, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            if self.filled == BLOCK_BYTES {
+                self.state = xored(self.state, self.last);
+                cipher.block(key, &mut self.state);
+                self.filled = 0;
+            }
+            let room = self.last.get_mut(self.filled..).unwrap_or_default();
+            let (these, rest) = bytes.split_at(room.len().min(bytes.len()));
+            if let Some(place) = room.get_mut(..these.len()) {
+                place.copy_from_slice(these);
+            }
+            self.filled += these.len();
+            bytes = rest;
+        }
+    }
+    /// The tag.
+    pub fn finish(mut self, cipher: &mut (impl Cipher + ?Sized), key: &impl MacKey) -> Block {
+        let mut subkey = doubled(key.of_zeros(cipher));
+        if let Some([end, rest @ ..]) = self.last.get_mut(self.filled..) {
+            subkey = doubled(subkey);
+            *end = 0x80;
+            rest.fill(0);
+        }
+        self.state = xored(xored(self.state, self.last), subkey);
+        subkey.zeroize();
+        cipher.block(key.key(), &mut self.state);
+        self.state
+    }
+}
+
 /// The tag under `key` over `parts`, one behind the other.
-pub fn cmac(cipher: &mut (impl Cipher + ?Sized), key: &Key, parts: &[&[u8]]) -> Block {
-    let (mut state, mut filled) = ([0; BLOCK_BYTES], 0);
-    for byte in parts.iter().flat_map(|part| part.iter()) {
-        // The last block is not encrypted here: it is treated by itself.
-        if filled == BLOCK_BYTES {
-            cipher.block(key, &mut state);
-            filled = 0;
-        }
-        if let Some(place) = state.get_mut(filled) {
-            *place ^= byte;
-        }
-        filled += 1;
+pub fn cmac(cipher: &mut (impl Cipher + ?Sized), key: &impl MacKey, parts: &[&[u8]]) -> Block {
+    let mut mac = Mac::default();
+    for part in parts {
+        mac.update(cipher, key.key(), part);
     }
-    let mut subkey = [0; BLOCK_BYTES];
-    cipher.block(key, &mut subkey);
-    double(&mut subkey);
-    if filled < BLOCK_BYTES {
-        double(&mut subkey);
-        if let Some(end) = state.get_mut(filled) {
-            *end ^= 0x80;
-        }
-    }
-    for (place, byte) in state.iter_mut().zip(subkey) {
-        *place ^= byte;
-    }
-    cipher.block(key, &mut state);
-    subkey.zeroize();
-    state
+    mac.finish(cipher, key)
 }
 
 /// The first `N` bytes of the same tag.
 pub fn truncated<const N: usize>(
     cipher: &mut (impl Cipher + ?Sized),
-    key: &Key,
+    key: &impl MacKey,
     parts: &[&[u8]],
 ) -> [u8; N] {
     let tag = cmac(cipher, key, parts);
     core::array::from_fn(|i| tag.get(i).copied().unwrap_or_default())
 }
 
-/// Multiplies by x in GF(2^128), without a branch on its bits.
-fn double(block: &mut Block) {
-    let mut carry = 0;
-    for byte in block.iter_mut().rev() {
-        let out = *byte >> 7;
-        *byte = *byte << 1 | carry;
-        carry = out;
-    }
-    block[BLOCK_BYTES - 1] ^= R_B * carry;
+/// By words: a relay has a gap's time for a tag.
+fn xored(a: Block, b: Block) -> Block {
+    (u128::from_ne_bytes(a) ^ u128::from_ne_bytes(b)).to_ne_bytes()
+}
+
+/// Multiplied by x in GF(2^128), without a branch on its bits.
+fn doubled(block: Block) -> Block {
+    let bits = u128::from_be_bytes(block);
+    let carry = 0_u128.wrapping_sub(bits >> 127) & u128::from(R_B);
+    (bits << 1 ^ carry).to_be_bytes()
 }
 
 #[cfg(test)]
@@ -91,6 +168,8 @@ mod tests {
             let (key, aes) = (Key::new(hex(KEY)), &mut SoftwareAes::default());
             let whole = cmac(aes, &key, &[&bytes]);
             prop_assert_eq!(cmac(aes, &key, &[a, &[], b]), whole);
+            let ready = Prepared::new(aes, key.clone());
+            prop_assert_eq!(cmac(aes, &ready, &[&bytes]), whole);
             let short: [u8; 4] = truncated(aes, &key, &[&bytes]);
             prop_assert_eq!(&short[..], &whole[..4]);
         }

@@ -6,7 +6,7 @@
 //! flood does, over all behind the position that is called; every other frame of its transfer ends with a MIC over all of
 //! it. Tests: `frame_tests.rs`.
 
-use super::cmac::truncated;
+use super::cmac::{truncated, MacKey};
 use super::{equal, Cipher, Key};
 use crate::flood::{self, TRAILER_BYTES};
 use crate::pipeline;
@@ -95,7 +95,7 @@ fn flood_tag(
 /// [`WireError`] where it is no such frame.
 pub fn mic(
     cipher: &mut (impl Cipher + ?Sized),
-    key: &Key,
+    key: &impl MacKey,
     mpdu: &[u8],
 ) -> Result<[u8; MIC_BYTES as usize], WireError> {
     let (header, body) = pipeline::sealed_part(mpdu)?;
@@ -105,7 +105,7 @@ pub fn mic(
 /// A pipeline's request or NACK without its MIC; none unless that is right under `key`.
 pub fn open_control<'m>(
     cipher: &mut (impl Cipher + ?Sized),
-    key: &Key,
+    key: &impl MacKey,
     mpdu: &'m [u8],
 ) -> Option<&'m [u8]> {
     let (plain, told) = mpdu.split_at_checked(mpdu.len().checked_sub(MIC_BYTES.into())?)?;

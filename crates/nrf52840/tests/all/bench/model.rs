@@ -5,8 +5,9 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
-use thalweg_nrf52840::registers::{clock, nvmc, ppi, radio, rtc, timer, uarte};
+use thalweg_nrf52840::registers::{clock, ecb, nvmc, ppi, radio, rtc, timer, uarte};
 use thalweg_nrf52840::Registers;
+use thalweg_wire::seal::{Cipher, Key, SoftwareAes};
 
 /// Ticks that an access takes: 8 cycles of 64 MHz.
 const ACCESS: u64 = 2;
@@ -235,6 +236,24 @@ impl Model {
         }
     }
 
+    /// ECB, at once.
+    fn encrypt(&mut self) {
+        let pointer = self.get(ecb::ECBDATAPTR);
+        let block = |at: u32| -> [u8; 16] {
+            let words = (0..4).flat_map(|n| self.get(pointer + at + 4 * n).to_le_bytes());
+            words.collect::<Vec<u8>>().try_into().unwrap()
+        };
+        let (key, mut made) = (Key::new(block(0)), block(16));
+        SoftwareAes::default().block(&key, &mut made);
+        for (n, word) in (0..).zip(made.chunks_exact(4)) {
+            self.set(
+                pointer + 32 + 4 * n,
+                u32::from_le_bytes(word.try_into().unwrap()),
+            );
+        }
+        self.set(ecb::ENDECB, 1);
+    }
+
     fn rtc(&self) -> u64 {
         let rate = (32_768_000_000 + 32_768 * self.rtc_ppm) as u128;
         (u128::from(self.now - self.rtc_from) * rate / 16_000_000_000_000) as u64
@@ -247,6 +266,7 @@ impl Model {
     fn task(&mut self, address: u32) {
         const T: u32 = timer::TIMER3;
         match address {
+            ecb::STARTECB => self.encrypt(),
             radio::TXEN if self.state == State::Off => {
                 self.state = State::TxRampUp(self.now + 40 * US);
             }

@@ -15,6 +15,7 @@ use thalweg_host::job::Progress;
 use thalweg_host::line::{Address, LineError, LineNetwork, Open, Stream};
 use thalweg_host::link_state::PlanRequest;
 use thalweg_host::registry::Pipelined;
+use thalweg_host::security::{Security, WithNumbers};
 use thalweg_simnet::basestation::{BaseStation, Pty, Setup};
 use thalweg_simnet::collect::{CollectError, Object, Remote};
 use thalweg_testbeds::{Site, Testbed};
@@ -36,6 +37,7 @@ pub(crate) fn setup(bytes: u32) -> Setup {
         baud: None,
         room_bytes: 16 << 10,
         boot: 1,
+        keys: None,
     }
 }
 
@@ -230,6 +232,16 @@ pub(crate) fn id(n: u16) -> NodeId {
 pub(crate) fn collect(
     field: &mut LineNetwork,
     site: &Site,
+    asked: (&[u16], u32),
+    observer: impl FnMut(Progress),
+) -> Result<Vec<Report>, CollectError> {
+    collect_with(field, (site, None), asked, observer)
+}
+
+/// The same where the nodes have keys, if there is a `security`.
+pub(crate) fn collect_with(
+    field: &mut LineNetwork,
+    (site, security): (&Site, Option<&Security>),
     (sources, bytes): (&[u16], u32),
     mut observer: impl FnMut(Progress),
 ) -> Result<Vec<Report>, CollectError> {
@@ -240,7 +252,12 @@ pub(crate) fn collect(
     };
     let first = ask(sources[0], bytes);
     let wanted = (sink, &first, Patience::DEFAULT);
-    let mut network = Remote::survey(field, site, wanted, None, 1, &mut told)?;
+    let keys = security.map(|security| security.keys.clone());
+    let field = &mut WithNumbers {
+        network: field,
+        security,
+    };
+    let mut network = Remote::survey(field, (site, keys), wanted, None, 1, &mut told)?;
     let fetch = |from: &u16| network.fetch((&ask(*from, bytes), Patience::DEFAULT), &mut told);
     sources.iter().map(fetch).collect()
 }

@@ -1,15 +1,20 @@
 //! A line as it should be, a slow one, and ends that do not fit each other.
 
-use super::bench::{ask, assert_whole, collect, line, setup, site, Place, Station};
+use super::bench::{ask, assert_whole, collect, collect_with, line, setup, site, Place, Station};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use thalweg_host::job::Progress;
 use thalweg_host::line::{Address, LineError, Stream as _};
 use thalweg_host::network::{Network, NetworkFault};
+use thalweg_host::security::{MemoryNumbers, NetworkKeys, Security};
 use thalweg_protocols::mote::Command;
 use thalweg_simnet::basestation::{Listener, Setup};
-use thalweg_wire::host::{cobs, End, Frame, Hello, Version, MAX_FRAME, MAX_STUFFED, VERSION};
+use thalweg_wire::host::{
+    cobs, Carries, End, Frame, Hello, Version, MAX_FRAME, MAX_STUFFED, VERSION,
+};
+use thalweg_wire::seal::{Key, MasterKey};
 
 const BYTES: u32 = 20_000;
 
@@ -36,6 +41,47 @@ fn objects_arrive_over_a_pseudo_terminal_byte_by_byte() {
         assert!(report.outcome.summary.goodput_kbps < 250.0);
     }
     assert_eq!(reports.len(), 3);
+}
+
+/// Base station and nodes have keys, and so has the host, whose orders bring their numbers.
+#[test]
+fn sealed_objects_arrive_and_nobody_without_keys_is_obeyed() {
+    let keys = Arc::new(NetworkKeys::new(MasterKey::new(Key::new([3; 16]))));
+    let site = site("line5");
+    let secured = Setup {
+        keys: Some(keys.clone()),
+        ..setup(BYTES)
+    };
+    let station = Station::start(&site, secured);
+    let mut field = line(Place::of(&station)).unwrap();
+    assert_eq!(field.station().unwrap().carries, Carries::Pipelines);
+    let security = Security {
+        keys,
+        numbers: Arc::new(MemoryNumbers::default()),
+    };
+    let reports = collect_with(
+        &mut field,
+        (&site, Some(&security)),
+        (&[5, 3], BYTES),
+        |_| {},
+    );
+    for report in reports.unwrap() {
+        assert_whole(&report, BYTES);
+        assert!(report.outcome.summary.sealed);
+    }
+    let sources = [(super::bench::id(3), 1.0)];
+    let is_refused = field.session(site.testbed.sink, &sources).is_err();
+    assert!(is_refused, "musters are not sealed");
+    let stranger = Security {
+        keys: Arc::new(NetworkKeys::new(MasterKey::new(Key::new([4; 16])))),
+        ..security
+    };
+    for other in [None, Some(&stranger)] {
+        let heard = collect_with(&mut field, (&site, other), (&[5], BYTES), |_| {});
+        // A base station that has the keys seals for a stranger; what comes, he cannot read.
+        let read = heard.is_ok_and(|all| all.iter().any(|one| one.outcome.summary.verified));
+        assert!(!read);
+    }
 }
 
 /// Nodes that are no sink.

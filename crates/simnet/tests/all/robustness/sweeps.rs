@@ -120,7 +120,7 @@ fn a_network_most_of_whose_nodes_are_off_answers_soon() {
             Continue(())
         };
         let wanted = (node(1), &request, Patience::DEFAULT);
-        Remote::survey(&mut motes.nodes, &site, wanted, None, 1, &mut watch).unwrap();
+        Remote::survey(&mut motes.nodes, (&site, None), wanted, None, 1, &mut watch).unwrap();
         assert_eq!(silent, off);
         let took = motes.network().now().as_secs_f64();
         assert!(took < f64::from(seconds), "{took} s from {from:?}");

@@ -132,7 +132,9 @@ fn collect(testbed: &Testbed, seed: u64, network: &mut impl Metered) -> Run {
         before_transfer: None,
     };
     let report = job
-        .remote(&mut watched, (testbed.sink, 0), &mut |_, _| Continue(()))
+        .remote(&mut watched, (testbed.sink, 0), None, &mut |_, _| {
+            Continue(())
+        })
         .unwrap();
     let before = watched.before_transfer.unwrap();
     let summary = &report.outcome.summary;
@@ -173,7 +175,11 @@ pub(crate) fn emulated_from(
     let network = Emulated::open(
         &site,
         (None, Line::Uart),
-        &Images { mote, station },
+        &Images {
+            mote,
+            station,
+            keys: None,
+        },
         perturbation,
     );
     let mut network = network.unwrap();

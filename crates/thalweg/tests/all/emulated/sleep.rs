@@ -23,6 +23,7 @@ fn at_rest(time: Duration) -> (f64, f64) {
     let flash = Flash {
         image: &mote,
         identity: (address, &identity.bytes()),
+        keys: None,
     };
     let alone = Environment::from_gains(1, &NRF52840, 1, |_, _, _| None);
     let mut network = Network::open(Arc::new(alone), &[flash], (1, Perturbation::NONE)).unwrap();
