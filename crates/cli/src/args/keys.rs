@@ -27,7 +27,7 @@ pub(crate) enum KeysCommand {
     },
     /// Write the flash page with a node's keys, beside one program for all nodes.
     ///
-    /// For an nRF52840 without a boot loader. No image reads the page yet: only simulated nodes have keys.
+    /// For an nRF52840 without a boot loader. `thalweg firmware` writes it into an image by itself.
     Mote {
         /// The node's address.
         #[arg(value_name = "NODE", value_parser = values::node)]

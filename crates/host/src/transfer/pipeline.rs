@@ -476,6 +476,10 @@ impl Job for Fetch {
 /// The refusal that `event` is, of any order.
 pub(crate) fn refused(event: &mote::Event) -> Option<Failure> {
     let why = match event {
+        mote::Event::Refused(mote::Refused::Busy) => "it is busy with another".to_owned(),
+        mote::Event::Refused(mote::Refused::Sealing) => {
+            "either it or this program has keys, and the other has none".to_owned()
+        }
         mote::Event::Refused(why) => format!("{why:?}"),
         mote::Event::Floods(thalweg_protocols::floodnet::Event::Refused(why)) => {
             format!("{why:?}")
