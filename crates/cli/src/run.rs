@@ -112,7 +112,11 @@ fn write_explained(args: &RunArgs, explained: &Explained) -> Result<(), Failure>
     };
     let json = serde_json::to_string(&written).map_err(Failure::job)? + "\n";
     let named = args.explain.iter().flatten().cloned();
-    let beside = args.runs.out.iter().map(|folder| folder.join("explain.json"));
+    let beside = args
+        .runs
+        .out
+        .iter()
+        .map(|folder| folder.join("explain.json"));
     for file in named.chain(beside) {
         write_file(&file, &json)?;
     }

@@ -142,7 +142,7 @@ fn reproduce_judges_and_reports() {
         "{errors}"
     );
     // Without `--check` a miss is no error.
-    let kept = ["reproduce", "--quick", "--rows", "rows", "ff.fig4b"];
+    let kept = ["reproduce", "--rows", "rows", "ff.fig4b"];
     let (status, text, _) = thalweg(dir.path(), &kept);
     assert_eq!((status, text.matches("; not excused").count()), (0, missed));
     let page = fs::read_to_string(dir.path().join("page/index.html")).unwrap();
