@@ -67,9 +67,9 @@ impl Layout {
     /// Behind a SoftDevice that ends at `first`: S140 6.1 at 0x26000, 7 at 0x27000. Old boot loaders write no block from
     /// 0xAD000 on, new ones none from 0xEA000 on (Adafruit_nRF52_Bootloader, src/usb/uf2/uf2cfg.h); data may lie there.
     const fn behind(first: u32) -> Self {
-        let program = Area::from_to(first, first + 0x3_0000);
+        let program = Area::from_to(first, first + 0x3_1000);
         let identity = Area::from_to(program.end(), program.end() + PAGE_BYTES);
-        let second = Area::from_to(identity.end(), identity.end() + 0x3_0000);
+        let second = Area::from_to(identity.end(), identity.end() + 0x3_1000);
         Self {
             program,
             identity,
@@ -102,11 +102,11 @@ impl BootLoader {
             // update is put on the page behind the present image before it takes its place (nRF5 SDK, nrf_dfu_utils.c), so
             // recordings begin beyond.
             Self::Dongle => Layout {
-                program: Area::from_to(0x1000, 0x3_1000),
-                identity: Area::from_to(0x3_1000, 0x3_2000),
+                program: Area::from_to(0x1000, 0x3_2000),
+                identity: Area::from_to(0x3_2000, 0x3_3000),
                 keys: None,
-                second: Area::from_to(0x3_2000, 0x6_3000),
-                recordings: Area::from_to(0x6_3000, 0xE_0000),
+                second: Area::from_to(0x3_3000, 0x6_5000),
+                recordings: Area::from_to(0x6_5000, 0xE_0000),
             },
             Self::Uf2 => Layout::behind(0x2_6000),
             Self::Uf2S7 => Layout::behind(0x2_7000),
