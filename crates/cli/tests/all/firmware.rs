@@ -13,7 +13,7 @@ use thalweg_nrf52840::mark::{mark, Program};
 /// Folder, where programs begin, where identities are.
 const NONE: (&str, u32, u32) = ("", 0, 0xF_F000);
 const DONGLE: (&str, u32, u32) = ("dongle", 0x1000, 0x3_2000);
-const UF2: (&str, u32, u32) = ("uf2", 0x2_6000, 0x5_6000);
+const UF2: (&str, u32, u32) = ("uf2", 0x2_6000, 0x5_7000);
 const UF2_S7: (&str, u32, u32) = ("uf2-s7", 0x2_7000, 0x5_8000);
 const CODE: [u8; 40] = *b"forty bytes of a program, as it were ...";
 /// Where it is behind the beginning: without a boot loader it lies across a border of 64 kB.
