@@ -47,7 +47,7 @@ fn the_same_script_comes_to_the_same_end() {
     }
 }
 
-/// A script written by hand may have a node that nobody hears. Its object cannot arrive, and that is no breach.
+/// In a script written by hand, nobody may hear a node. Its object does not arrive then, and that is no breach.
 #[test]
 fn what_cannot_arrive_need_not() {
     let mut script = row();

@@ -48,7 +48,7 @@ impl KeyRecord {
     /// Reads the record of `node` at `address`, a multiple of four; none where flash is erased there.
     ///
     /// # Errors
-    /// [`BadKeys`]: such a node obeys nobody.
+    /// [`BadKeys`]. A caller does not start such a node.
     pub fn read(
         r: &mut impl Registers,
         address: u32,

@@ -185,7 +185,7 @@ fn an_image_has_the_identity_that_was_asked_for() {
     assert!(thalweg(dir.path(), &forced).status.success());
 }
 
-/// A testbed with keys: its images have their nodes' pages, and nobody else may read them.
+/// Where the testbed names a key file, an image has its node's page of keys. Its owner alone may read the image.
 #[test]
 fn a_secured_networks_image_has_its_page_of_keys() {
     let dir = tempfile::tempdir().unwrap();

@@ -35,7 +35,7 @@ fn the_highest_number_of_each_station_is_there_after_a_restart() {
     }
 }
 
-/// Pages take turns, also where nobody tidies up meanwhile; then orders wait for that.
+/// The two pages take turns. Once both are full, orders are refused until one has been erased.
 #[test]
 fn pages_take_turns() {
     let chip = Chip::new();
